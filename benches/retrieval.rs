@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
 use kb_agent::kb::{Extraction, KnowledgeBase, SearchMode, chunk};
 use tantivy::schema::{STORED, Schema, TEXT};
 use tantivy::{Index, IndexWriter, doc};
+use tokio_util::sync::CancellationToken;
 
 const QUERIES: usize = 300;
 const K: usize = 10;
@@ -144,14 +145,14 @@ fn measure(size: usize, words: &Vocabulary) -> Figures {
         let opened = place.open();
         let begun = Instant::now();
         let report = opened
-            .update_words(&|_| {}, &AtomicBool::new(false))
+            .update_words(&|_| {}, &CancellationToken::new())
             .unwrap();
         ours = ours.min(begun.elapsed());
         assert_eq!(report.chunks, texts.len());
         base = Some(opened);
     }
     let base = base.unwrap();
-    base.embed_pending(&|_| {}, &AtomicBool::new(false))
+    base.embed_pending(&|_| {}, &CancellationToken::new())
         .unwrap();
     assert_eq!(base.status().pending, 0);
     drop(base);
@@ -244,7 +245,10 @@ fn unchanged(words: &Vocabulary) {
     // Until the clock of the file system has moved on, unchanged files are read again.
     thread::sleep(Duration::from_millis(2_100));
     let base = place.open();
-    let update = || base.update_words(&|_| {}, &AtomicBool::new(false)).unwrap();
+    let update = || {
+        base.update_words(&|_| {}, &CancellationToken::new())
+            .unwrap()
+    };
     assert_eq!(update().added, FILES);
     let (mut ours, mut walked) = (Duration::MAX, Duration::MAX);
     for _ in 0..3 * ROUNDS {
@@ -277,7 +281,9 @@ fn unchanged(words: &Vocabulary) {
     for n in 0..9 {
         fs::write(&file, format!("# Saved\n\nAgain, for the {n}th time.\n")).unwrap();
         let begun = Instant::now();
-        let report = base.update_words(&|_| {}, &AtomicBool::new(false)).unwrap();
+        let report = base
+            .update_words(&|_| {}, &CancellationToken::new())
+            .unwrap();
         times.push(begun.elapsed());
         assert_eq!(report.changed, 1);
     }
@@ -302,7 +308,7 @@ fn million(words: &Vocabulary) {
         fs::write(place.docs.join(format!("{document}.md")), text).unwrap();
     }
     let base = place.open();
-    let report = base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+    let report = base.update(&|_| {}, &CancellationToken::new()).unwrap();
     let begun = Instant::now();
     base.search(SearchMode::Vector, "first", K).unwrap();
     let first = begun.elapsed();

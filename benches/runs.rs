@@ -8,11 +8,11 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use kb_agent::audit::{Lookup, history};
 use kb_agent::protocol::SessionSummary;
+use tokio_util::sync::CancellationToken;
 
 const RECORDED: &str = include_str!("../tests/it/fixtures/picture.jsonl");
 
@@ -43,7 +43,7 @@ fn main() {
         let took = begun.elapsed().as_secs_f64() * 1000.0;
         println!("  one run of {events} events: {took:.1} ms");
         let begun = Instant::now();
-        let counted = history(&log, &AtomicBool::new(false)).unwrap().total.runs;
+        let counted = history(&log, &CancellationToken::new()).unwrap().total.runs;
         let took = begun.elapsed().as_secs_f64() * 1000.0;
         println!("  statistics of {counted} runs: {took:.0} ms");
     }

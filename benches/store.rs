@@ -23,11 +23,11 @@ use kb_agent::agent::ports::{EmbedError, Embedder};
 use kb_agent::embed::{DIMENSIONS, SentenceEmbedding};
 use kb_agent::kb::{KnowledgeBase, SearchMode, Sources, StoreAccess, StoreAdministration};
 use secrecy::ExposeSecret;
+use tokio_util::sync::CancellationToken;
 
 const QUERIES: usize = 200;
 const PASSAGE_WORDS: usize = 110;
 const PASSAGES_A_DOCUMENT: usize = 10;
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn main() {
     let mut sizes = vec![50_000, 250_000];
@@ -51,7 +51,7 @@ fn main() {
     };
     StoreAdministration::new(&access)
         .unwrap()
-        .prepare(&NEVER)
+        .prepare(&CancellationToken::new())
         .unwrap();
     let words = Vocabulary::new(60_000);
     for size in sizes {
@@ -107,13 +107,17 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess, model_id: Stri
     let bases = [&embedded, &stored];
     let [a, b] = bases.map(|base| {
         let begun = Instant::now();
-        let report = base.update_words(&|_| {}, &NEVER).unwrap();
+        let report = base
+            .update_words(&|_| {}, &CancellationToken::new())
+            .unwrap();
         report.chunks as f64 / begun.elapsed().as_secs_f64()
     });
     row("words indexed, chunks/s", a, b);
     let [a, b] = bases.map(|base| {
         let begun = Instant::now();
-        let report = base.embed_pending(&|_| {}, &NEVER).unwrap();
+        let report = base
+            .embed_pending(&|_| {}, &CancellationToken::new())
+            .unwrap();
         report.embedded as f64 / begun.elapsed().as_secs_f64()
     });
     row("made-up vectors taken up, chunks/s", a, b);
@@ -160,7 +164,8 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess, model_id: Stri
             fs::write(&saved, format!("# Saved {n}\n\n{}\n", texts[n])).unwrap();
             let begun = Instant::now();
             let changes = kb_agent::kb::Changes::Files(vec![saved.canonicalize().unwrap()]);
-            base.update_changed(&changes, &|_| {}, &NEVER).unwrap();
+            base.update_changed(&changes, &|_| {}, &CancellationToken::new())
+                .unwrap();
             begun.elapsed()
         });
         percentile(&took.collect::<Vec<_>>(), 50)
@@ -181,7 +186,9 @@ fn visible(writer: &KnowledgeBase, reader: &KnowledgeBase, docs: &Path) -> f64 {
         let (file, word) = (docs.join("d0").join("0.md"), format!("zyqwv{n}"));
         fs::write(&file, format!("# Saved {n}\n\n{word}\n")).unwrap();
         let changes = kb_agent::kb::Changes::Files(vec![file.canonicalize().unwrap()]);
-        writer.update_changed(&changes, &|_| {}, &NEVER).unwrap();
+        writer
+            .update_changed(&changes, &|_| {}, &CancellationToken::new())
+            .unwrap();
         let begun = Instant::now();
         let is_found = || {
             reader.refresh().unwrap();
@@ -226,28 +233,29 @@ fn beside(
     measured: impl FnOnce() -> [f64; 2],
     queries: &[String],
 ) -> [f64; 2] {
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut n = 0;
-            while others == Others::ReaderAndWriter && !stop.load(Ordering::Relaxed) {
+            while others == Others::ReaderAndWriter && !cancel.is_cancelled() {
                 n += 1;
                 let file = docs.join("d0").join(format!("{}.md", n % 50));
                 fs::write(&file, format!("# Saved {n}\n\n{}\n", queries[n % QUERIES])).unwrap();
                 let changes = kb_agent::kb::Changes::Files(vec![file.canonicalize().unwrap()]);
-                base.update_changed(&changes, &|_| {}, &NEVER).unwrap();
+                base.update_changed(&changes, &|_| {}, &CancellationToken::new())
+                    .unwrap();
             }
         });
         scope.spawn(|| {
             for query in queries.iter().cycle() {
-                if others == Others::None || stop.load(Ordering::Relaxed) {
+                if others == Others::None || cancel.is_cancelled() {
                     break;
                 }
                 base.search(SearchMode::Hybrid, query, 10).unwrap();
             }
         });
         let times = measured();
-        stop.store(true, Ordering::Relaxed);
+        cancel.cancel();
         times
     })
 }

@@ -23,6 +23,7 @@ use kb_agent::agent::ports::{BulkPriority, EmbedError, Embedder};
 use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
 use kb_agent::engine::{Upkeep, keep_up_to_date};
 use kb_agent::kb::{Changes, KnowledgeBase, SearchMode, Watch};
+use tokio_util::sync::CancellationToken;
 
 const WORDS_A_FILE: usize = 60;
 const FILES_A_FOLDER: usize = 100;
@@ -63,15 +64,16 @@ fn main() {
     let index = dir.path().join("index");
     let roots = std::slice::from_ref(&docs);
     let base = KnowledgeBase::open(roots, &index, Arc::clone(&embedder) as Arc<dyn Embedder>);
-    let (base, stop) = (base.unwrap(), AtomicBool::new(false));
+    let (base, cancel) = (base.unwrap(), CancellationToken::new());
 
-    let full = Cost::of(|| assert_eq!(base.update_words(&|_| {}, &stop).unwrap().added, files));
+    let full = Cost::of(|| assert_eq!(base.update_words(&|_| {}, &cancel).unwrap().added, files));
     println!("{files} files of {WORDS_A_FILE} words, none indexed: {full}");
-    base.embed_pending(&|_| {}, &stop).unwrap();
+    base.embed_pending(&|_| {}, &cancel).unwrap();
     base.status();
     // Until all of them are older than a tick of the clock.
-    base.update_words(&|_| {}, &stop).unwrap();
-    let unchanged = Cost::of(|| assert_eq!(base.update_words(&|_| {}, &stop).unwrap().changed, 0));
+    base.update_words(&|_| {}, &cancel).unwrap();
+    let unchanged =
+        Cost::of(|| assert_eq!(base.update_words(&|_| {}, &cancel).unwrap().changed, 0));
     println!("a pass over all of them, nothing changed: {unchanged}");
 
     let mut times = Vec::new();
@@ -82,7 +84,7 @@ fn main() {
     let many = Cost::of(|| {
         for path in paths.by_ref() {
             let begun = Instant::now();
-            let report = base.update_changed(&Changes::Files(vec![path]), &|_| {}, &stop);
+            let report = base.update_changed(&Changes::Files(vec![path]), &|_| {}, &cancel);
             assert_eq!(report.unwrap().looked_at, 1);
             times.push(begun.elapsed());
         }
@@ -124,7 +126,7 @@ fn beside_embedding(
     queries: &[String],
     write_some: impl FnOnce(),
 ) {
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let search = || -> Vec<Duration> {
         let ask = |query: &String| {
             let begun = Instant::now();
@@ -136,16 +138,16 @@ fn beside_embedding(
     search();
     let idle = search();
     write_some();
-    base.update_words(&|_| {}, &stop).unwrap();
+    base.update_words(&|_| {}, &cancel).unwrap();
     let begun = base.status().pending;
     let busy = thread::scope(|scope| {
-        let embedding = scope.spawn(|| base.embed_some(&|_| {}, &stop, &stop));
+        let embedding = scope.spawn(|| base.embed_some(&|_| {}, &cancel, &cancel));
         while base.status().pending == begun {
             thread::sleep(Duration::from_millis(5));
         }
         let busy = search();
         assert!(base.status().pending > 0, "the embedding ended too soon");
-        stop.store(true, Ordering::Relaxed);
+        cancel.cancel();
         embedding.join().unwrap().unwrap();
         busy
     });
@@ -283,10 +285,10 @@ impl Embedder for Voices {
         &self,
         texts: &[&str],
         priority: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if self.real.load(Ordering::Relaxed) {
-            return self.model.embed_unless(texts, priority, stop);
+            return self.model.embed_unless(texts, priority, cancel);
         }
         self.embed(texts).map(Some)
     }

@@ -17,7 +17,7 @@ mod remembering;
 mod unigram;
 mod wordpiece;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -25,6 +25,7 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, ValueOrView, op_
 use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
 use thread_priority::ThreadPriority;
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 use crate::domain::Languages;
@@ -145,7 +146,7 @@ impl Embedder for SentenceEmbedding {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let made = self.embed_stoppable(texts, (&AtomicBool::new(false)).into())?;
+        let made = self.embed_stoppable(texts, (&CancellationToken::new()).into())?;
         made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 
@@ -160,9 +161,15 @@ impl Embedder for SentenceEmbedding {
         let loaded = self.loaded()?;
         let made = match texts {
             [text] => loaded.at_once(text).map(|made| vec![made]),
-            _ => loaded.embed(texts, Side::Question, &loaded.pools, caller.stop, |_| true),
+            _ => loaded.embed(
+                texts,
+                Side::Question,
+                &loaded.pools,
+                |_| true,
+                caller.cancel,
+            ),
         };
-        if caller.stop.load(Ordering::Relaxed) {
+        if caller.cancel.is_cancelled() {
             return Ok(None);
         }
         made.map(Some)
@@ -176,8 +183,8 @@ impl Embedder for SentenceEmbedding {
     ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
         let loaded = self.loaded()?;
         let each = |text: &str, pool: &_| loaded.tokens_of(text, tokens, pool);
-        let made = loaded.each(texts, &loaded.pools, caller.stop, |_| true, each);
-        if caller.stop.load(Ordering::Relaxed) {
+        let made = loaded.each(texts, &loaded.pools, |_| true, each, caller.cancel);
+        if caller.cancel.is_cancelled() {
             return Ok(None);
         }
         made.map(Some)
@@ -187,7 +194,7 @@ impl Embedder for SentenceEmbedding {
         &self,
         texts: &[&str],
         priority: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
             return Ok(Some(Vec::new()));
@@ -206,8 +213,8 @@ impl Embedder for SentenceEmbedding {
         };
         let _in_bulk = InBulk::begin();
         let is_free = |worker| worker < threads::for_bulk();
-        let made = loaded.embed(texts, Side::Passage, pools, stop, is_free);
-        if stop.load(Ordering::Relaxed) {
+        let made = loaded.embed(texts, Side::Passage, pools, is_free, cancel);
+        if cancel.is_cancelled() {
             return Ok(None);
         }
         made.map(Some)
@@ -370,17 +377,17 @@ impl Loaded {
         self.one(text, Side::Question, pool)
     }
 
-    /// Only part of it is made once `stop` is raised.
+    /// Only part of it is made once `cancel` is cancelled.
     fn embed(
         &self,
         texts: &[&str],
         side: Side,
         pools: &[Arc<ThreadPool>],
-        stop: &AtomicBool,
         may_go_on: impl Fn(usize) -> bool + Sync,
+        cancel: &CancellationToken,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let each = |text: &str, pool: &_| self.one(text, side, pool);
-        self.each(texts, pools, stop, may_go_on, each)
+        self.each(texts, pools, may_go_on, each, cancel)
     }
 
     /// Runs the model for each text, some at a time.
@@ -388,11 +395,11 @@ impl Loaded {
         &self,
         texts: &[&str],
         pools: &[Arc<ThreadPool>],
-        stop: &AtomicBool,
         may_go_on: impl Fn(usize) -> bool + Sync,
         make: impl Fn(&str, &Arc<ThreadPool>) -> Result<T, EmbedError> + Sync,
+        cancel: &CancellationToken,
     ) -> Result<Vec<T>, EmbedError> {
-        let is_wanted = || !stop.load(Ordering::Relaxed);
+        let is_wanted = || !cancel.is_cancelled();
         let workers = pools.len().min(texts.len());
         let start = self.turn.fetch_add(workers, Ordering::Relaxed);
         let pool = |worker: usize| &pools[start.wrapping_add(worker) % pools.len()];

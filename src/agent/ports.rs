@@ -3,18 +3,18 @@
 //! A port takes a view of the state and returns a value; it never sees the state itself, emits no
 //! events and decides no route. That is why the same conformance suite runs on every reasoner.
 
+mod caller;
 mod calls;
-mod stop;
 mod tools;
 mod waiting;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
     Complexity, Confidence, Cue, DecidedBy, Evidence, Languages, LineRange, NodeName, Outcome,
@@ -23,8 +23,8 @@ use crate::domain::{
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
 
+pub use caller::{Caller, blocking};
 pub use calls::{CallLog, ModelCall, WaitSink};
-pub use stop::{Caller, blocking};
 pub use tools::{NarrowedTools, ToolError, Toolbox};
 pub use waiting::{CallWaits, PromptProgress};
 
@@ -512,10 +512,10 @@ pub trait Embedder: Send + Sync {
         &self,
         texts: &[&str],
         priority: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let _ = priority;
-        self.embed_stoppable(texts, stop.into())
+        self.embed_stoppable(texts, cancel.into())
     }
 
     /// The embeddings that it stands for; `None` of one that is the same for all texts.

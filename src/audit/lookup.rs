@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{
     Event, EventBody, RunFigures, RunHistory, RunId, RunRecord, RunSummary, Timestamp,
@@ -15,8 +15,6 @@ use crate::text::one_line;
 use super::file::list_files;
 use super::read::{ReadError, for_each_event, holds_one_of};
 
-/// Stops nothing: what is read with it is read to its end.
-static NEVER: AtomicBool = AtomicBool::new(false);
 /// How much of a name that was asked for is repeated in an error, in characters.
 const REPEATED: usize = 80;
 /// The shortest name that is given for an id, in characters.
@@ -40,7 +38,9 @@ impl<'a> Lookup<'a> {
     /// Reads which runs there are.
     pub fn open(log: &'a Path) -> Result<Self, ReadError> {
         let is_wanted = holds_one_of(&RunSummary::MADE_FROM);
-        let runs = fold_runs(log, is_wanted, &NEVER, RunSummary::begin, RunSummary::apply)?;
+        let cancel = CancellationToken::new();
+        let (begin, apply) = (RunSummary::begin, RunSummary::apply);
+        let runs = fold_runs(log, is_wanted, begin, apply, &cancel)?;
         Ok(Self { log, runs })
     }
 
@@ -55,9 +55,9 @@ impl<'a> Lookup<'a> {
         fold_runs(
             self.log,
             is_wanted,
-            &NEVER,
             RunRecord::begin,
             RunRecord::apply,
+            &CancellationToken::new(),
         )
     }
 
@@ -65,11 +65,13 @@ impl<'a> Lookup<'a> {
     pub fn answers(&self) -> Result<HashMap<RunId, String>, ReadError> {
         let is_wanted = holds_one_of(&["\"answer_finished\""]);
         let mut answers = HashMap::new();
-        for_each_event(&list_files(self.log), is_wanted, &NEVER, |event| {
+        let keep = |event: Event| {
             if let EventBody::AnswerFinished { text, .. } = event.body {
                 answers.insert(event.run, text);
             }
-        })?;
+        };
+        let cancel = CancellationToken::new();
+        for_each_event(&list_files(self.log), is_wanted, keep, &cancel)?;
         Ok(answers)
     }
 
@@ -78,9 +80,9 @@ impl<'a> Lookup<'a> {
         let places = wanted.iter().enumerate();
         let places: HashMap<&RunId, usize> = places.map(|(at, run)| (&run.id, at)).collect();
         let mut events = Vec::new();
-        for_each_event(&list_files(self.log), is_of(wanted), &NEVER, |event| {
-            events.push(event);
-        })?;
+        let keep = |event| events.push(event);
+        let cancel = CancellationToken::new();
+        for_each_event(&list_files(self.log), is_of(wanted), keep, &cancel)?;
         events.sort_by_key(|event| places.get(&event.run).copied());
         Ok(events)
     }
@@ -253,8 +255,8 @@ fn ids_that_fit<'i>(name: &str, ids: impl Iterator<Item = &'i str>) -> BTreeSet<
     found.unwrap_or_default()
 }
 
-/// What all runs of the log came to, given up with [`ReadError::Stopped`] as soon as `stop` says so.
-pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
+/// What all runs of the log came to, given up with [`ReadError::Stopped`] soon after `cancel` is cancelled.
+pub fn history(log: &Path, cancel: &CancellationToken) -> Result<RunHistory, ReadError> {
     let begin = |event: &Event| {
         let mut figures = RunFigures::default();
         figures.take(&event.body);
@@ -262,7 +264,7 @@ pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
     };
     let apply = |run: &mut (Timestamp, RunFigures), event: &Event| run.1.take(&event.body);
     let is_wanted = holds_one_of(&RunFigures::MADE_FROM);
-    let runs = fold_runs(log, is_wanted, stop, begin, apply)?;
+    let runs = fold_runs(log, is_wanted, begin, apply, cancel)?;
     Ok(RunHistory::from_runs(&runs))
 }
 
@@ -270,20 +272,21 @@ pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
 fn fold_runs<T>(
     log: &Path,
     is_wanted: impl Fn(&[u8]) -> bool,
-    stop: &AtomicBool,
     begin: impl Fn(&Event) -> Option<T>,
     apply: impl Fn(&mut T, &Event),
+    cancel: &CancellationToken,
 ) -> Result<Vec<T>, ReadError> {
     let mut runs = Vec::new();
     let mut places: HashMap<RunId, usize> = HashMap::new();
-    for_each_event(&list_files(log), is_wanted, stop, |event| {
+    let take = |event: Event| {
         if let Some(at) = places.get(&event.run) {
             apply(&mut runs[*at], &event);
         } else if let Some(run) = begin(&event) {
             places.insert(event.run, runs.len());
             runs.push(run);
         }
-    })?;
+    };
+    for_each_event(&list_files(log), is_wanted, take, cancel)?;
     Ok(runs)
 }
 
@@ -375,10 +378,12 @@ mod tests {
     fn ui_stats_count_whole_runs_and_stop_where_no_one_waits_for_them() {
         let dir = tempfile::tempdir().unwrap();
         let log = log_of_parts(dir.path());
-        let total = history(&log, &AtomicBool::new(false)).unwrap().total;
+        let total = history(&log, &CancellationToken::new()).unwrap().total;
         assert_eq!((total.runs, total.outcomes.answered), (61, 61));
         assert_eq!(total.fast_path.hits, 61);
-        let stopped = history(&log, &AtomicBool::new(true));
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let stopped = history(&log, &cancel);
         assert!(matches!(stopped, Err(ReadError::Stopped)));
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::memmem::Finder;
 use thiserror::Error;
+use tokio_util::sync::CancellationToken;
 
 use crate::files::open_unlinked;
 use crate::protocol::Event;
@@ -14,6 +14,8 @@ use crate::protocol::Event;
 pub(super) const LONGEST_LINE: usize = 16 << 20;
 /// How much is read at once.
 const AT_ONCE: usize = 64 << 10;
+/// Lines read between two looks at whether to go on.
+const LOOK_EVERY: usize = 1024;
 
 /// Reads a log line by line; keeps no more of a line in memory than one of ours can have.
 pub(super) struct Lines<R> {
@@ -70,14 +72,14 @@ impl From<ReadError> for io::Error {
     }
 }
 
-/// Calls `each` with the events on those lines of the files that are wanted, until `stop` says to give
-/// up with [`ReadError::Stopped`]. Lines that are no event are passed over, since a log may hold what a
+/// Calls `each` with the events on those lines of the files that are wanted, until `cancel` is
+/// cancelled, which is [`ReadError::Stopped`]. Lines that are no event are passed over, since a log may hold what a
 /// later version wrote.
 pub(super) fn for_each_event(
     files: &[PathBuf],
     is_wanted: impl Fn(&[u8]) -> bool,
-    stop: &AtomicBool,
     mut each: impl FnMut(Event),
+    cancel: &CancellationToken,
 ) -> Result<(), ReadError> {
     let failed = |path: &PathBuf, source| ReadError::Io {
         path: path.clone(),
@@ -88,6 +90,7 @@ pub(super) fn for_each_event(
         .iter()
         .map(|path| (path, open_unlinked(path)))
         .collect();
+    let mut count: usize = 0;
     for (path, file) in opened {
         let mut lines = match file {
             Ok(file) => Lines::new(file),
@@ -96,9 +99,10 @@ pub(super) fn for_each_event(
             Err(error) => return Err(failed(path, error.into())),
         };
         while let Some(line) = lines.next_line().map_err(|error| failed(path, error))? {
-            if stop.load(Ordering::Relaxed) {
+            if count.is_multiple_of(LOOK_EVERY) && cancel.is_cancelled() {
                 return Err(ReadError::Stopped);
             }
+            count += 1;
             if is_wanted(line)
                 && let Ok(event) = serde_json::from_slice(line)
             {

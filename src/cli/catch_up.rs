@@ -1,7 +1,6 @@
 //! The index as the files are now, while its progress is shown.
 
 use std::io::{self, IsTerminal};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -74,13 +73,14 @@ async fn embed_for_a_while(
     form: ProgressForm,
     cancel: &CancellationToken,
 ) -> Result<RemainingEmbedding, CommandFailure> {
-    let stop = Arc::new(AtomicBool::new(false));
+    // It goes on beside an answer, whose end is its end.
+    let end = CancellationToken::new();
     let shown = Arc::new(ProgressDisplay::new(form));
     let mut task = {
-        let (knowledge, stop, shown) = (knowledge.clone(), stop.clone(), shown.clone());
+        let (knowledge, end, shown) = (knowledge.clone(), end.clone(), shown.clone());
         tokio::task::spawn_blocking(move || {
             let show = |progress: Progress| shown.show(&progress);
-            embed_some(&knowledge, &show, &stop, &stop).map(|_| ())
+            embed_some(&knowledge, &show, &end, &end).map(|_| ())
         })
     };
     let waited = unless_cancelled(cancel, timeout(PATIENCE, &mut task)).await;
@@ -101,10 +101,10 @@ async fn embed_for_a_while(
             if let Some(line) = knowledge.status().incomplete() {
                 print_notice(&format!("{line}; 'kb-agent index' finishes it"));
             }
-            remaining.going_on = Some(EmbeddingTask { stop, task });
+            remaining.going_on = Some(EmbeddingTask { end, task });
         }
         Err(interrupted) => {
-            remaining.going_on = Some(EmbeddingTask { stop, task });
+            remaining.going_on = Some(EmbeddingTask { end, task });
             remaining.end().await;
             return Err(interrupted);
         }
@@ -120,7 +120,7 @@ pub(super) struct RemainingEmbedding {
 }
 
 struct EmbeddingTask {
-    stop: Arc<AtomicBool>,
+    end: CancellationToken,
     task: JoinHandle<Result<(), KbError>>,
 }
 
@@ -137,8 +137,8 @@ impl RemainingEmbedding {
 
     /// Stops it; what is done is kept.
     pub(super) async fn end(self) {
-        if let Some(EmbeddingTask { stop, task }) = self.going_on {
-            stop.store(true, Ordering::Relaxed);
+        if let Some(EmbeddingTask { end, task }) = self.going_on {
+            end.cancel();
             let _ = timeout(LAST_STEP, task).await;
         }
     }
@@ -214,18 +214,18 @@ async fn update_showing(
     form: ProgressForm,
     cancel: &CancellationToken,
 ) -> Result<Result<UpdateReport, KbError>, CommandFailure> {
-    let work = move |stop: &AtomicBool| {
+    let work = move |cancel: &CancellationToken| {
         let shown = ProgressDisplay::new(form);
         let show = |progress: Progress| shown.show(&progress);
         let result = match part {
-            UpdateStep::Lexical => update_words(&knowledge, &show, stop),
-            UpdateStep::Dense => embed_pending(&knowledge, &show, stop),
-            UpdateStep::Rebuild => knowledge.rebuild_words(&show, stop),
+            UpdateStep::Lexical => update_words(&knowledge, &show, cancel),
+            UpdateStep::Dense => embed_pending(&knowledge, &show, cancel),
+            UpdateStep::Rebuild => knowledge.rebuild_words(&show, cancel),
         };
         shown.close();
         result
     };
-    blocking_work(cancel, "indexing", work).await
+    blocking_work("indexing", work, cancel).await
 }
 
 // How far an update is and how long it still takes: a bar on a terminal, else a line now and then.

@@ -76,22 +76,23 @@ pub(super) fn unless_cancelled<T>(
     }
 }
 
-/// What blocking work on a thread of its own comes to. An interruption raises its flag.
+/// What blocking work on a thread of its own comes to, unless it is cancelled before.
 pub(super) async fn blocking_work<T: Send + 'static>(
-    cancel: &CancellationToken,
     what: &str,
-    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
+    cancel: &CancellationToken,
 ) -> Result<T, CommandFailure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    let mut working = tokio::task::spawn_blocking(move || work(&stopped));
-    if let Some(done) = cancel.run_until_cancelled(&mut working).await {
-        return done.map_err(|error| CommandFailure::failed(format!("{what} broke off: {error}")));
+    let token = cancel.clone();
+    let mut working = tokio::task::spawn_blocking(move || work(&token));
+    let done = cancel.run_until_cancelled(&mut working).await;
+    if done.is_none() {
+        // What is under way may still be kept; a folder that does not answer is left behind.
+        let _ = tokio::time::timeout(LAST_STEP, working).await;
     }
-    stop.store(true, Ordering::Relaxed);
-    // What is under way may still be kept; a folder that does not answer is left behind.
-    let _ = tokio::time::timeout(LAST_STEP, working).await;
-    Err(CommandFailure::interrupted())
+    // Work that sees the token first ends with a part of its result.
+    let done = done.filter(|_| !cancel.is_cancelled());
+    let done = done.ok_or_else(CommandFailure::interrupted)?;
+    done.map_err(|error| CommandFailure::failed(format!("{what} broke off: {error}")))
 }
 
 fn run<T>(

@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
 use super::interruption::{blocking_work, interruptible};
@@ -75,8 +75,9 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
         let said = embedding.has_failed();
         embedding.end().await;
         let (base, asked) = (knowledge.clone(), query.clone());
-        let searching = move |stop: &AtomicBool| within_its_scope(&base, mode, &asked, k, stop);
-        let found = blocking_work(&cancel, "searching", searching).await?;
+        let searching =
+            move |cancel: &CancellationToken| within_its_scope(&base, mode, &asked, k, cancel);
+        let found = blocking_work("searching", searching, &cancel).await?;
         let found = found.map_err(CommandFailure::failed)?;
         if let Some(error) = knowledge.embedding_trouble().filter(|_| !said) {
             print_notice(&format!("{error}; passages are found by their words only"));
@@ -126,7 +127,7 @@ impl SearchOutput {
     }
 }
 
-/// Searches within what the query names after an `@`, and within its filters; ends soon after `stop` is raised.
+/// Searches within what the query names after an `@`, and within its filters; ends soon after `cancel` is cancelled.
 ///
 /// An error is one line.
 pub(super) fn within_its_scope(
@@ -134,19 +135,19 @@ pub(super) fn within_its_scope(
     mode: SearchMode,
     query: &str,
     k: usize,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<SearchOutput, String> {
-    let scoped = Scope::from_question(base, query, stop).map_err(|error| error.to_string())?;
+    let scoped = Scope::from_question(base, query, cancel).map_err(|error| error.to_string())?;
     let Some(scoped) = scoped else {
-        return with_lexical_fallback(base, mode, query, k, Within::all(stop))
+        return with_lexical_fallback(base, mode, query, k, Within::all(cancel))
             .map_err(|error| error.to_string());
     };
-    let within = scoped.scope.limits(stop.into());
+    let within = scoped.scope.limits(cancel.into());
     let found = with_lexical_fallback(base, mode, &scoped.query, k, within);
     let mut found = found.map_err(|error| error.to_string())?;
     found.remarks = scoped.remarks;
     if found.hits.is_empty() {
-        let why = scoped.scope.why_empty(base, stop);
+        let why = scoped.scope.why_empty(base, cancel);
         found
             .remarks
             .extend(why.map_err(|error| error.to_string())?);
@@ -364,13 +365,14 @@ mod tests {
             crate::embed::BuiltInModel::English,
         ));
         let base = KnowledgeBase::open(&[kb], &home.path().join("index"), embedder).unwrap();
-        base.update(&|_| (), &AtomicBool::new(false)).unwrap();
+        base.update(&|_| (), &CancellationToken::new()).unwrap();
         for mode in [SearchMode::Grep, SearchMode::Vector, SearchMode::Hybrid] {
             for query in ["gate", "gate type:md \"opens at\""] {
-                let search =
-                    |stop| within_its_scope(&base, mode, query, 10, &AtomicBool::new(stop));
-                assert_eq!(search(false).unwrap().hits.len(), 1, "{mode:?} {query}");
-                assert!(search(true).is_err(), "{mode:?} {query}");
+                let cancel = CancellationToken::new();
+                let search = || within_its_scope(&base, mode, query, 10, &cancel);
+                assert_eq!(search().unwrap().hits.len(), 1, "{mode:?} {query}");
+                cancel.cancel();
+                assert!(search().is_err(), "{mode:?} {query}");
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use tokio_util::sync::CancellationToken;
 use unicode_width::UnicodeWidthStr;
 
 use super::output::{CommandFailure, or_nothing, print_json, print_notice, print_text};
@@ -39,7 +39,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailu
             "there is no audit log {shown}"
         )));
     }
-    let history = history(log, &AtomicBool::new(false))?;
+    let history = history(log, &CancellationToken::new())?;
     let statistics = &history.total;
     if stats.json {
         return Ok(print_json(statistics)?);

@@ -1,10 +1,10 @@
 //! `store`: the index that is shared with others, set up and looked after.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{UpdateStep, update};
 use super::interruption::{blocking_work, interruptible};
@@ -77,8 +77,8 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
         }
         StoreCommand::Drop { space } => {
             let named = space.clone();
-            let drop = move |store: &StoreAdministration, stop: &AtomicBool| {
-                store.drop_space(&named, stop)
+            let drop = move |store: &StoreAdministration, cancel: &CancellationToken| {
+                store.drop_space(&named, cancel)
             };
             let space = sanitize(space);
             if !query_store(administration, drop)? {
@@ -96,11 +96,11 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
 /// Asks the store off the thread that interruptions come to.
 fn query_store<T: Send + 'static>(
     administration: StoreAdministration,
-    ask: impl FnOnce(&StoreAdministration, &AtomicBool) -> Result<T, KbError> + Send + 'static,
+    ask: impl FnOnce(&StoreAdministration, &CancellationToken) -> Result<T, KbError> + Send + 'static,
 ) -> Result<T, CommandFailure> {
     interruptible(async |cancel| {
-        let asking = move |stop: &AtomicBool| ask(&administration, stop);
-        Ok(blocking_work(&cancel, "asking the store", asking).await??)
+        let asking = move |cancel: &CancellationToken| ask(&administration, cancel);
+        Ok(blocking_work("asking the store", asking, &cancel).await??)
     })
 }
 
@@ -117,8 +117,8 @@ fn push(settings: &Settings) -> Result<(), CommandFailure> {
         from.refresh()?;
         update(to.clone(), UpdateStep::Lexical, &cancel).await??;
         let (from, to) = (from.clone(), to.clone());
-        let moving = move |stop: &AtomicBool| to.take_vectors_of(&from, stop);
-        Ok(blocking_work(&cancel, "moving vectors", moving).await??)
+        let moving = move |cancel: &CancellationToken| to.take_vectors_of(&from, cancel);
+        Ok(blocking_work("moving vectors", moving, &cancel).await??)
     })?;
     let status = to.status();
     print_text(format!(

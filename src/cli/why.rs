@@ -1,8 +1,8 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::output::{CommandFailure, print_json, print_text};
 use crate::config::Settings;
@@ -35,7 +35,12 @@ pub(super) fn run(why: &Why, settings: &Settings) -> Result<(), CommandFailure> 
         file: file.to_owned(),
         line,
     };
-    let report = explain_passage(&base, &settings.audit_log, &asked, &AtomicBool::new(false))?;
+    let report = explain_passage(
+        &base,
+        &settings.audit_log,
+        &asked,
+        &CancellationToken::new(),
+    )?;
     if why.json {
         let mut value = json!(report);
         value["schema"] = json!(SCHEMA);

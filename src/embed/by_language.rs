@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::agent::ports::{
     BulkPriority, Caller, EmbedError, Embedder, EmbeddingChoice, TokenVectors, TokensWanted,
 };
@@ -108,9 +110,9 @@ impl Embedder for EmbedderByLanguage {
         &self,
         texts: &[&str],
         priority: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.embedder().embed_unless(texts, priority, stop)
+        self.embedder().embed_unless(texts, priority, cancel)
     }
 
     fn choice(&self) -> Option<&dyn EmbeddingChoice> {

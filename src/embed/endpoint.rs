@@ -2,7 +2,7 @@
 //!
 //! [`Embedder`] blocks and HTTP here does not, so the requests run on a small runtime of their own
 //! while the caller waits on a channel: it then makes no difference whether the calling thread
-//! belongs to a runtime itself, and a wait can be given up at any time.
+//! belongs to a runtime itself. The request is raced against the caller's token there.
 //!
 //! A question must not wait for a server that is down, and an index may: asking for a few vectors
 //! fails at once, and for a while without a new attempt; work in bulk is tried again.
@@ -12,13 +12,14 @@ mod reply;
 mod server;
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{BulkPriority, CallWaits, Caller, EmbedError, Embedder};
 use crate::text::Trouble;
@@ -33,8 +34,6 @@ const BYTES_A_REQUEST: usize = 100_000;
 const IN_FLIGHT: usize = 2;
 /// How long a server that could not be reached is left alone by those who cannot wait.
 const REST: Duration = Duration::from_secs(15);
-/// How often a waiting thread looks whether it still should.
-const LOOK_UP: Duration = Duration::from_millis(50);
 
 const PREFIX: &str = "endpoint:";
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
@@ -111,7 +110,8 @@ impl EndpointEmbedder {
 
     fn first_model(&self) -> Result<String, EmbedError> {
         let server = Arc::clone(&self.server);
-        let asked = self.wait(async move { server.first_model().await }, None);
+        let work = async move { server.first_model().await };
+        let asked = self.wait(work, &CancellationToken::new());
         let listed = asked.unwrap_or_else(|| Err(broken_off()))?;
         Ok(listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
     }
@@ -121,7 +121,7 @@ impl EndpointEmbedder {
         texts: &[&str],
         kind: TextKind,
         (patience, waiting): (Patience, CallWaits),
-        stop: Option<&AtomicBool>,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
             return Ok(Some(Vec::new()));
@@ -149,9 +149,9 @@ impl EndpointEmbedder {
                 .await?;
             Ok(answers.into_iter().flatten().collect::<Vec<_>>())
         };
-        let answered = match self.wait(work, stop) {
+        let answered = match self.wait(work, cancel) {
             Some(answered) => self.note(answered),
-            None if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => return Ok(None),
+            None if cancel.is_cancelled() => return Ok(None),
             None => Err(broken_off()),
         };
         let vectors = answered?;
@@ -159,29 +159,18 @@ impl EndpointEmbedder {
         Ok(Some(vectors))
     }
 
-    /// Runs it on the endpoint's own runtime; `None` when `stop` was raised or it broke off.
+    /// Runs it on the endpoint's own runtime; `None` when `cancel` was cancelled or it broke off.
     fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
-        stop: Option<&AtomicBool>,
+        cancel: &CancellationToken,
     ) -> Option<T> {
         let (done, waiting) = sync_channel(1);
-        let task = self.runtime.as_ref()?.spawn(async move {
-            let _ = done.send(work.await);
+        let cancel = cancel.clone();
+        self.runtime.as_ref()?.spawn(async move {
+            let _ = done.send(cancel.run_until_cancelled(work).await);
         });
-        let Some(stop) = stop else {
-            return waiting.recv().ok();
-        };
-        loop {
-            match waiting.recv_timeout(LOOK_UP) {
-                Ok(answer) => return Some(answer),
-                Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
-                Err(_) => {
-                    task.abort();
-                    return None;
-                }
-            }
-        }
+        waiting.recv().ok().flatten()
     }
 
     /// All vectors that come together are equally long.
@@ -248,7 +237,7 @@ impl Embedder for EndpointEmbedder {
             return Err(why);
         }
         let patience = (Patience::QUESTION, CallWaits::default());
-        let vectors = self.vectors(texts, TextKind::Query, patience, None)?;
+        let vectors = self.vectors(texts, TextKind::Query, patience, &CancellationToken::new())?;
         vectors.ok_or_else(broken_off)
     }
 
@@ -262,17 +251,17 @@ impl Embedder for EndpointEmbedder {
         }
         let waiting = CallWaits::for_bytes(caller.waits);
         let patience = (Patience::QUESTION, waiting);
-        self.vectors(texts, TextKind::Query, patience, Some(caller.stop))
+        self.vectors(texts, TextKind::Query, patience, caller.cancel)
     }
 
     fn embed_unless(
         &self,
         texts: &[&str],
         _: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let patience = (Patience::BULK, CallWaits::default());
-        self.vectors(texts, TextKind::Passage, patience, Some(stop))
+        self.vectors(texts, TextKind::Passage, patience, cancel)
     }
 }
 

@@ -4,7 +4,8 @@
 //! few passages each time anew. It can take the model that reads both, whatever the base is searched by.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 use crate::domain::Languages;
@@ -88,8 +89,8 @@ impl Embedder for JudgeEmbedder {
         &self,
         texts: &[&str],
         priority: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.english.embed_unless(texts, priority, stop)
+        self.english.embed_unless(texts, priority, cancel)
     }
 }

@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder};
 
@@ -143,10 +144,10 @@ impl Embedder for Precomputed {
         &self,
         texts: &[&str],
         priority: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         self.or_else(texts, |others| {
-            self.inner.embed_unless(others, priority, stop)
+            self.inner.embed_unless(others, priority, cancel)
         })
     }
 }
@@ -211,10 +212,10 @@ mod tests {
         let made = embedder.embed(&["new", "bbb", "n", "aa", "bbb"]).unwrap();
         assert_eq!(made, [3, 30, 1, 20, 30].map(of_length));
         assert_eq!(*inner.asked.lock().unwrap(), ["new", "n"]);
-        let stop = AtomicBool::new(false);
+        let cancel = CancellationToken::new();
         assert!(
             embedder
-                .embed_unless(&["aa"], BulkPriority::Idle, &stop)
+                .embed_unless(&["aa"], BulkPriority::Idle, &cancel)
                 .unwrap()
                 .is_some()
         );

@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 
@@ -92,7 +92,7 @@ impl Embedder for CachedEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let made = self.embed_stoppable(texts, (&AtomicBool::new(false)).into())?;
+        let made = self.embed_stoppable(texts, (&CancellationToken::new()).into())?;
         made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 
@@ -191,13 +191,13 @@ mod tests {
     fn r17_the_tokens_of_a_text_are_embedded_once_however_often_it_is_looked_at() {
         let inner = Arc::new(CountedLengths::default());
         let remembering = CachedEmbedder::new(inner.clone());
-        let stop = AtomicBool::new(false);
+        let cancel = CancellationToken::new();
         let wanted = |most| TokensWanted {
             most,
             languages: Languages::English,
         };
         let lengths = |texts: &[&str], most| -> Vec<f32> {
-            let made = remembering.embed_tokens(texts, wanted(most), (&stop).into());
+            let made = remembering.embed_tokens(texts, wanted(most), (&cancel).into());
             let made = made.unwrap().unwrap().into_iter();
             made.map(|text| text.vectors[0][0]).collect()
         };

@@ -6,10 +6,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 use super::knowledge::{BuiltInModels, is_demo, open_with, update_words};
 use crate::agent::ports::{Caveat, NarrowedTools, ToolError, Toolbox, WaitSink};
@@ -108,7 +108,7 @@ impl Adding {
         before: &KnowledgeBase,
         path: &str,
         progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<ExtendedBase, String> {
         let named = one_line(path, LONGEST_PATH);
         if self.settings.store.is_some() {
@@ -127,8 +127,8 @@ impl Adding {
         let with = [self.added().as_slice(), std::slice::from_ref(&real)].concat();
         let base = open_with(&self.settings, &self.built_in, &with)
             .map_err(|error| format!("{named} cannot be added: {error}"))?;
-        let skipped = match update_words(&base, progress, stop) {
-            _ if stop.load(Ordering::Relaxed) => {
+        let skipped = match update_words(&base, progress, cancel) {
+            _ if cancel.is_cancelled() => {
                 return Err(format!("{named} is not added: it was stopped"));
             }
             // Who writes its index makes it whole; what is there can be searched.
@@ -136,11 +136,11 @@ impl Adding {
             Err(KbError::Locked | KbError::ReadOnly) => None,
             Err(error) => return Err(in_words(error)),
         };
-        if let Err(error) = base.take_vectors_of(before, stop) {
+        if let Err(error) = base.take_vectors_of(before, cancel) {
             // They are made anew, then.
             tracing::debug!(%error, "no vectors were taken over");
         }
-        let sources = base.sources(stop).map_err(in_words)?;
+        let sources = base.sources(cancel).map_err(in_words)?;
         let held = sources.iter().find(|source| source.path == real);
         let held = held.map_or(1, |source| source.documents);
         let line = match held {

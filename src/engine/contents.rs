@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use jiff::Span;
@@ -145,7 +144,7 @@ impl Contents {
         let made = tokio::select! {
             biased;
             () = self.is_asked.cancelled() => return None,
-            made = blocking(move |stop: &AtomicBool| make_samples(&base, stop)) => made,
+            made = blocking(move |cancel: &CancellationToken| make_samples(&base, cancel)) => made,
         };
         // A panic has been reported by the hook; the documents are read all the same.
         made.ok()?
@@ -164,15 +163,15 @@ impl Contents {
         let (base, adding) = (Arc::clone(base), Arc::clone(&self.adding));
         let (left_out, before) = (left_out.clone(), samples.take());
         let are_made = self.samples.is_some();
-        let look = move |stop: &AtomicBool| {
+        let look = move |cancel: &CancellationToken| {
             let mut overview = Overview::default();
-            base.for_each_document(stop, |document| overview.add(document))?;
+            base.for_each_document(cancel, |document| overview.add(document))?;
             let samples = match before {
                 Some(samples) if samples.are_current(&base)? => Some(samples),
                 _ => None,
             };
             let contents = KnowledgeContents {
-                sources: sources(&base, &adding, stop)?,
+                sources: sources(&base, &adding, cancel)?,
                 setting: adding.setting(&base),
                 left_out,
                 samples_are_sought: are_made && samples.is_none(),
@@ -200,7 +199,7 @@ fn questions(samples: Option<&Samples>) -> Vec<SampleQuestion> {
 fn sources(
     base: &KnowledgeBase,
     adding: &Adding,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Vec<SourceContents>, KbError> {
     let added = adding.added();
     let contents_of = |source: SourceStatus| SourceContents {
@@ -211,7 +210,7 @@ fn sources(
         label: source.label,
         location: source.path,
     };
-    Ok(base.sources(stop)?.into_iter().map(contents_of).collect())
+    Ok(base.sources(cancel)?.into_iter().map(contents_of).collect())
 }
 
 // What all documents of a base come to, gathered one by one.
@@ -325,6 +324,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::channel;
 
+    use tokio::runtime::Handle;
+
     use super::super::knowledge::BuiltInModels;
     use super::*;
     use crate::agent::ports::{EmbedError, Embedder};
@@ -369,7 +370,7 @@ mod tests {
 
     fn write(base: &KnowledgeBase, docs: &Path, name: &str, text: &str) {
         fs::write(docs.join(name), text).unwrap();
-        update_words(base, &|_| (), &AtomicBool::new(false)).unwrap();
+        update_words(base, &|_| (), &CancellationToken::new()).unwrap();
     }
 
     async fn next(updates: &mut mpsc::Receiver<Update>) -> KnowledgeContents {
@@ -481,11 +482,9 @@ mod tests {
         let (updates, mut received) = mpsc::channel(8);
         let (begun, begins) = channel();
         let begun = Mutex::new(begun);
-        let make: Arc<MakeSamples> = Arc::new(move |_, stop| {
+        let make: Arc<MakeSamples> = Arc::new(move |_, cancel| {
             begun.lock().unwrap().send(()).unwrap();
-            while !stop.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            Handle::current().block_on(cancel.cancelled());
             Err(KbError::Stopped)
         });
         let contents = contents(&base, updates, Some(make));

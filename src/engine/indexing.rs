@@ -150,11 +150,11 @@ impl Indexing {
         let (adding, before) = (Arc::clone(&self.adding), self.base.get());
         let shown = shown.clone();
         let stopped = format!("{} is not added: it was stopped", one_line(&path, 200));
-        let reading = blocking(move |stop| {
+        let reading = blocking(move |cancel| {
             // Once it is stopped, what was shown then stays the newest.
             let report = |step| {
                 shown.send_if_modified(|newest| {
-                    let goes_on = !stop.load(Ordering::Relaxed);
+                    let goes_on = !cancel.is_cancelled();
                     if goes_on {
                         let activity = Activity::Indexing(Some(step));
                         *newest = Some(IndexState::new(Arc::clone(&before), activity));
@@ -162,7 +162,7 @@ impl Indexing {
                     goes_on
                 });
             };
-            adding.open(&before, &path, &report, stop)
+            adding.open(&before, &path, &report, cancel)
         });
         tokio::pin!(reading);
         loop {

@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, io};
 
 use include_dir::{Dir, File, include_dir};
+use tokio_util::sync::CancellationToken;
 
 use super::EngineError;
 use crate::agent::ports::Embedder;
@@ -232,9 +232,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub fn update_words(
     knowledge: &KnowledgeBase,
     progress: &(dyn Fn(Progress) + Sync),
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<UpdateReport, KbError> {
-    update_changed(knowledge, &Changes::Everything, progress, stop)
+    update_changed(knowledge, &Changes::Everything, progress, cancel)
 }
 
 /// [`update_words`] where it is known what has changed.
@@ -242,36 +242,38 @@ pub fn update_changed(
     knowledge: &KnowledgeBase,
     changes: &Changes,
     progress: &(dyn Fn(Progress) + Sync),
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<UpdateReport, KbError> {
-    patiently(stop, || knowledge.update_changed(changes, progress, stop))
+    patiently(cancel, || {
+        knowledge.update_changed(changes, progress, cancel)
+    })
 }
 
 /// The slow half: what has no vector yet is embedded.
 pub fn embed_pending(
     knowledge: &KnowledgeBase,
     progress: &(dyn Fn(Progress) + Sync),
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<UpdateReport, KbError> {
-    patiently(stop, || knowledge.embed_pending(progress, stop))
+    patiently(cancel, || knowledge.embed_pending(progress, cancel))
 }
 
-/// [`embed_pending`] that ends after some of it once `pause` is raised.
+/// [`embed_pending`] that ends after some of it once `pause` is cancelled.
 pub fn embed_some(
     knowledge: &KnowledgeBase,
     progress: &(dyn Fn(Progress) + Sync),
-    stop: &AtomicBool,
-    pause: &AtomicBool,
+    pause: &CancellationToken,
+    cancel: &CancellationToken,
 ) -> Result<UpdateReport, KbError> {
-    patiently(pause, || knowledge.embed_some(progress, stop, pause))
+    patiently(pause, || knowledge.embed_some(progress, pause, cancel))
 }
 
 fn patiently(
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
     update: impl Fn() -> Result<UpdateReport, KbError>,
 ) -> Result<UpdateReport, KbError> {
     let updated = wait_for(PATIENCE, || match update() {
-        Err(KbError::Locked) if !stop.load(Ordering::Relaxed) => Ok(None),
+        Err(KbError::Locked) if !cancel.is_cancelled() => Ok(None),
         result => result.map(Some),
     })?;
     updated.ok_or(KbError::Locked)

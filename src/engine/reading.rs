@@ -73,8 +73,8 @@ pub(super) async fn dispatch(
         match command {
             Command::ReadDocument { source, line } => {
                 let base = knowledge.get();
-                documents.start(move |stop| {
-                    document(source, line, |source| base.whole_document(source, stop))
+                documents.start(move |cancel| {
+                    document(source, line, |source| base.whole_document(source, cancel))
                 });
             }
             Command::Explain { run, source, line } => {
@@ -84,12 +84,12 @@ pub(super) async fn dispatch(
                     file: source,
                     line: Some(line),
                 };
-                explanations.start(move |stop| explained(&base, &log, asked, stop));
+                explanations.start(move |cancel| explained(&base, &log, asked, cancel));
             }
             Command::ReadStatistics => {
                 let log = to.log.clone();
-                statistics.start(move |stop| {
-                    let read = history(&log, stop).map(Box::new);
+                statistics.start(move |cancel| {
+                    let read = history(&log, cancel).map(Box::new);
                     Update::Statistics(read.map_err(|error| error.to_string()))
                 });
             }
@@ -160,11 +160,11 @@ pub(super) async fn read_documents(
         match command {
             Command::ReadDocument { source, line } => {
                 let (settings, opened) = (Arc::clone(&settings), Arc::clone(&opened));
-                documents.start(move |stop| {
+                documents.start(move |cancel| {
                     let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
                     let reader = opened.take().map_or_else(|| document_reader(&settings), Ok);
                     let read = document(source, line, |source| match &reader {
-                        Ok(reader) => reader.whole_document(source, stop),
+                        Ok(reader) => reader.whole_document(source, cancel),
                         Err(error) => Err(ToolError::Failed(error.to_string())),
                     });
                     *opened = reader.ok();

@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -36,7 +35,7 @@ const EVENTS_IN_FLIGHT: usize = 64;
 
 /// Makes the questions to try.
 pub(super) type MakeSamples =
-    dyn Fn(&KnowledgeBase, &AtomicBool) -> Result<Samples, KbError> + Send + Sync;
+    dyn Fn(&KnowledgeBase, &CancellationToken) -> Result<Samples, KbError> + Send + Sync;
 
 /// Questions to try, and the documents that they are about.
 #[derive(Default)]
@@ -81,8 +80,8 @@ pub(super) fn sample_maker(
         limits,
         session: String::new(),
     };
-    Arc::new(move |base, stop| {
-        make_samples(base, stop, |question| {
+    Arc::new(move |base, cancel| {
+        make_samples(base, cancel, |question| {
             runtime.block_on(route_of_sure(&agent, question))
         })
     })
@@ -92,14 +91,14 @@ pub(super) fn sample_maker(
 /// question goes, where it gets a sure answer. Blocks.
 fn make_samples(
     base: &KnowledgeBase,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
     ask: impl Fn(&str) -> Option<Complexity>,
 ) -> Result<Samples, KbError> {
     let mut samples = Samples {
         was_pending: base.status().pending > 0,
         ..Samples::default()
     };
-    let headings = headings(base, stop)?;
+    let headings = headings(base, cancel)?;
     let not_chinese: Vec<&str> = headings
         .iter()
         .map(|heading| heading.text.as_str())
@@ -108,7 +107,7 @@ fn make_samples(
     let language = not_chinese.join(". ");
     let until = Instant::now() + PATIENCE;
     for heading in headings.iter().take(MOST_ASKED) {
-        go_on(stop)?;
+        go_on(cancel)?;
         if samples.questions.len() == MOST || Instant::now() >= until {
             break;
         }
@@ -184,7 +183,7 @@ impl SampleHeading {
 }
 
 /// The documents that are looked into.
-fn chosen(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<Arc<Document>>, KbError> {
+fn chosen(base: &KnowledgeBase, cancel: &CancellationToken) -> Result<Vec<Arc<Document>>, KbError> {
     // Rows and code have names of sheets and files in their place.
     let has_headings = |source: &str| {
         matches!(
@@ -193,10 +192,10 @@ fn chosen(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<Arc<Document>>,
         )
     };
     let mut fit = 0_usize;
-    base.for_each_document(stop, |one| fit += usize::from(has_headings(&one.source)))?;
+    base.for_each_document(cancel, |one| fit += usize::from(has_headings(&one.source)))?;
     let every = fit.div_ceil(DOCUMENTS).max(1);
     let (mut at, mut chosen) = (0_usize, Vec::new());
-    base.for_each_document(stop, |one| {
+    base.for_each_document(cancel, |one| {
         if has_headings(&one.source) {
             if at.is_multiple_of(every) {
                 chosen.push(Arc::clone(one));
@@ -210,12 +209,15 @@ fn chosen(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<Arc<Document>>,
 /// Headings that a question can be made of, each once, in the order in which they are asked about: the best of each
 /// document, then the next of each. One that is a question says best what its section answers, a section more than a
 /// whole document.
-fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<SampleHeading>, KbError> {
+fn headings(
+    base: &KnowledgeBase,
+    cancel: &CancellationToken,
+) -> Result<Vec<SampleHeading>, KbError> {
     let worth = |heading: &SampleHeading| (!heading.is_question(), heading.is_title);
     let (mut found, mut known) = (Vec::new(), HashSet::new());
-    for document in chosen(base, stop)? {
-        go_on(stop)?;
-        let headings = base.headings(&document.source, PASSAGES, stop)?;
+    for document in chosen(base, cancel)? {
+        go_on(cancel)?;
+        let headings = base.headings(&document.source, PASSAGES, cancel)?;
         let own = headings.iter().enumerate().filter_map(|(at, heading)| {
             let text = usable(heading).filter(|text| known.insert(text.to_lowercase()))?;
             Some(SampleHeading {
@@ -267,9 +269,9 @@ fn without_number(line: &str) -> &str {
     }
 }
 
-/// An error once it is to stop.
-fn go_on(stop: &AtomicBool) -> Result<(), KbError> {
-    if stop.load(Ordering::Relaxed) {
+/// An error once it is cancelled.
+fn go_on(cancel: &CancellationToken) -> Result<(), KbError> {
+    if cancel.is_cancelled() {
         return Err(KbError::Stopped);
     }
     Ok(())
@@ -334,9 +336,9 @@ mod tests {
         let noted = Arc::clone(&asked);
         let made = tokio::task::spawn_blocking(move || {
             let base = KnowledgeBase::open(&roots, home.path(), Arc::new(NoMeaning)).unwrap();
-            let go_on = AtomicBool::new(false);
-            update_words(&base, &|_| (), &go_on).unwrap();
-            let samples = make_samples(&base, &go_on, |text| {
+            let cancel = CancellationToken::new();
+            update_words(&base, &|_| (), &cancel).unwrap();
+            let samples = make_samples(&base, &cancel, |text| {
                 noted.lock().unwrap().push(text.to_owned());
                 is_answered(text).then_some(Complexity::Simple)
             });

@@ -1,10 +1,8 @@
 //! What the screen is sent beside a run: notices, and the results of jobs of which only the newest is wanted.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
+use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{NoticeLevel, Update};
 
@@ -23,7 +21,7 @@ pub(super) fn warning(message: impl Into<String>) -> Update {
 /// Jobs of one kind, one at a time. A new job stops the one before and begins when that has ended.
 pub(super) struct Latest {
     updates: mpsc::Sender<Update>,
-    stop: Arc<AtomicBool>,
+    cancel: CancellationToken,
     task: Option<JoinHandle<()>>,
 }
 
@@ -31,29 +29,32 @@ impl Latest {
     pub(super) fn new(updates: &mpsc::Sender<Update>) -> Self {
         Self {
             updates: updates.clone(),
-            stop: Arc::default(),
+            cancel: CancellationToken::new(),
             task: None,
         }
     }
 
     /// Does the job on a thread that may block, and sends its result unless it was stopped.
-    pub(super) fn start(&mut self, job: impl FnOnce(&AtomicBool) -> Update + Send + 'static) {
+    pub(super) fn start(
+        &mut self,
+        job: impl FnOnce(&CancellationToken) -> Update + Send + 'static,
+    ) {
         self.stop();
-        self.stop = Arc::default();
+        self.cancel = CancellationToken::new();
         let (before, updates) = (self.task.take(), self.updates.clone());
-        let stop = Arc::clone(&self.stop);
+        let cancel = self.cancel.clone();
         self.task = Some(tokio::spawn(async move {
             if let Some(before) = before {
                 let _ = before.await;
             }
-            if stop.load(Ordering::Relaxed) {
+            if cancel.is_cancelled() {
                 return;
             }
-            let stopped = Arc::clone(&stop);
-            let done = spawn_blocking(move || job(&stopped)).await;
+            let token = cancel.clone();
+            let done = spawn_blocking(move || job(&token)).await;
             // A panic has been reported by the hook, and a screen that is gone reads no more.
             if let Ok(update) = done
-                && !stop.load(Ordering::Relaxed)
+                && !cancel.is_cancelled()
             {
                 let _ = updates.send(update).await;
             }
@@ -62,7 +63,7 @@ impl Latest {
 
     /// Stops the job: nobody waits for it any more.
     pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
     }
 
     /// Stops the job and waits for its end.

@@ -231,7 +231,7 @@ impl<'a> Keeper<'a> {
     fn meaning(&self) -> Option<Duration> {
         let step = |progress| (self.tell)(Upkeep::Step(progress));
         let interrupt = self.watch.interrupt();
-        match embed_some(self.knowledge, &step, self.watch.closed(), interrupt) {
+        match embed_some(self.knowledge, &step, &interrupt, self.watch.closed()) {
             Ok(report) => {
                 replace(&self.meaning, None);
                 (self.tell)(Upkeep::Meaning(report.embedded));
@@ -264,7 +264,7 @@ impl<'a> Keeper<'a> {
     }
 
     fn is_closed(&self) -> bool {
-        self.watch.closed().load(Ordering::Relaxed)
+        self.watch.is_closed()
     }
 
     fn report_error(&self, last: &LastTrouble, error: KbError) {
@@ -298,6 +298,9 @@ mod tests {
     use std::sync::mpsc::{Sender, SyncSender, sync_channel};
     use std::time::Instant;
 
+    use tokio::runtime::Builder;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
     use crate::agent::ports::{BulkPriority, EmbedError, Embedder};
     use crate::kb::SearchMode;
@@ -318,12 +321,11 @@ mod tests {
             &self,
             _: &[&str],
             _: BulkPriority,
-            stop: &AtomicBool,
+            cancel: &CancellationToken,
         ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
             let _ = self.0.try_send(());
-            while !stop.load(Ordering::Relaxed) {
-                thread::park_timeout(Duration::from_millis(1));
-            }
+            let runtime = Builder::new_current_thread().build().unwrap();
+            runtime.block_on(cancel.cancelled());
             Ok(None)
         }
     }

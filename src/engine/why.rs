@@ -4,7 +4,8 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
 
 use super::error::EngineError;
 use crate::audit::Lookup;
@@ -37,7 +38,7 @@ pub fn explain_passage(
     base: &KnowledgeBase,
     log: &Path,
     asked: &AskedPassage,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<PassageReport, EngineError> {
     let failed = |line: String| EngineError::Run(line);
     let lookup = Lookup::open(log).map_err(|error| failed(error.to_string()))?;
@@ -49,7 +50,7 @@ pub fn explain_passage(
         .map_err(|error| failed(error.to_string()))?;
     let record = records.into_iter().next();
     let record = record.ok_or_else(|| failed("nothing is recorded of the run".to_owned()))?;
-    let source = source_of(base, &asked.file, stop)?;
+    let source = source_of(base, &asked.file, cancel)?;
     let mut report = PassageReport {
         run: record.summary.id.clone(),
         source,
@@ -69,7 +70,7 @@ pub fn explain_passage(
     };
     let Some(document) = base.document(&report.source)? else {
         report.cut = Some(Cut::NotIndexed);
-        report.note = Some(why_not_indexed(base, &report.source, stop));
+        report.note = Some(why_not_indexed(base, &report.source, cancel));
         return Ok(report);
     };
     if Timestamp::from_system_time(document.modified()) > record.summary.time {
@@ -78,14 +79,14 @@ pub fn explain_passage(
             .changed
             .push(format!("{source} was written after the run began."));
     }
-    let passages = base.passages(&report.source, stop)?;
+    let passages = base.passages(&report.source, cancel)?;
     if let Some(line) = asked.line {
-        check_line(base, &report.source, line, &passages, stop)?;
+        check_line(base, &report.source, line, &passages, cancel)?;
     }
     let calls = || record.path.iter().flat_map(|step| &step.tools);
     let query = calls().map(|tool| tool.call.subject()).next();
     let query = query.unwrap_or(&record.summary.question);
-    let Some(passage) = choose(base, &passages, asked.line, query, stop) else {
+    let Some(passage) = choose(base, &passages, asked.line, query, cancel) else {
         report.cut = Some(Cut::NotIndexed);
         report.note = Some("Nothing in it can be found: it holds no passage.".to_owned());
         return Ok(report);
@@ -97,7 +98,7 @@ pub fn explain_passage(
         ));
     }
     (report.evidence, report.held_by) = recorded(&record, passage, asked.line);
-    let scope = Scope::from_question(base, &record.summary.question, stop);
+    let scope = Scope::from_question(base, &record.summary.question, cancel);
     let scope = scope.map(|scoped| scoped.map(|scoped| scoped.scope).unwrap_or_default());
     let scope = scope.unwrap_or_else(|error| {
         report
@@ -106,10 +107,10 @@ pub fn explain_passage(
         Scope::default()
     });
     for tool in calls() {
-        if stop.load(Ordering::Relaxed) {
+        if cancel.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        let call = look_at(base, tool, &scope, passage, &mut report.changed, stop);
+        let call = look_at(base, tool, &scope, passage, &mut report.changed, cancel);
         report.calls.push(call);
     }
     report.cut = cut(&report);
@@ -121,7 +122,11 @@ pub fn explain_passage(
 }
 
 /// The document that a person means, as evidence names it.
-fn source_of(base: &KnowledgeBase, file: &str, stop: &AtomicBool) -> Result<String, EngineError> {
+fn source_of(
+    base: &KnowledgeBase,
+    file: &str,
+    cancel: &CancellationToken,
+) -> Result<String, EngineError> {
     if base.document(file)?.is_some() {
         return Ok(file.to_owned());
     }
@@ -138,7 +143,7 @@ fn source_of(base: &KnowledgeBase, file: &str, stop: &AtomicBool) -> Result<Stri
     if let Some(source) = in_a_root(base, Path::new(asked)) {
         return Ok(source);
     }
-    let named = base.documents_called(file, stop)?;
+    let named = base.documents_called(file, cancel)?;
     match (&named[..], resolved) {
         ([only], _) => Ok(only.clone()),
         ([], Err(error)) => Err(EngineError::Run(error.to_string())),
@@ -164,13 +169,13 @@ fn in_a_root(base: &KnowledgeBase, file: &Path) -> Option<String> {
 }
 
 /// Why a file of the base is no document of the index.
-fn why_not_indexed(base: &KnowledgeBase, source: &str, stop: &AtomicBool) -> String {
+fn why_not_indexed(base: &KnowledgeBase, source: &str, cancel: &CancellationToken) -> String {
     let Ok(path) = base.resolve(source) else {
         return "A rule leaves it out: it is hidden, an ignore file matches it, or its name says that \
                 it holds secrets. `kb-agent index` lists what is left out."
             .to_owned();
     };
-    match base.can_read(&path, stop) {
+    match base.can_read(&path, cancel) {
         Err(error) => format!("It is not read: {error}."),
         Ok(()) => {
             "It came after the last update of the index; `kb-agent index` brings it up to date."
@@ -185,10 +190,10 @@ fn check_line(
     source: &str,
     line: usize,
     passages: &[Passage],
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<(), EngineError> {
     let known = passages.iter().map(|passage| passage.lines.end).max();
-    let read = base.whole_document(source, stop).ok();
+    let read = base.whole_document(source, cancel).ok();
     let total = read.map_or(known.unwrap_or(0), |whole| {
         whole.extraction.text.lines().count()
     });
@@ -210,7 +215,7 @@ fn choose<'p>(
     passages: &'p [Passage],
     line: Option<usize>,
     query: &str,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Option<&'p Passage> {
     let first = passages.first()?;
     if let Some(line) = line {
@@ -218,7 +223,7 @@ fn choose<'p>(
         return next.or(passages.last());
     }
     let document = HashSet::from([first.source.clone()]);
-    let within = Within::these(&document, stop);
+    let within = Within::these(&document, cancel);
     let nearest = base
         .search_within(SearchMode::Hybrid, query, 1, within)
         .ok();
@@ -263,13 +268,13 @@ fn look_at(
     scope: &Scope,
     passage: &Passage,
     changed: &mut Vec<String>,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> CallReport {
     let lines = PassageLines {
         source: &passage.source,
         lines: passage.lines,
     };
-    let view = view_of_call(base, &tool.call, scope, (lines, &passage.text), stop);
+    let view = view_of_call(base, &tool.call, scope, (lines, &passage.text), cancel);
     let is_same = view.scores.len() == tool.items
         && (view.scores.iter().zip(&tool.scores))
             .all(|(now, then)| (now.value() - then.value()).abs() < SAME);
@@ -326,9 +331,9 @@ pub(super) fn explained(
     base: &KnowledgeBase,
     log: &Path,
     asked: AskedPassage,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Update {
-    let lines = match explain_passage(base, log, &asked, stop) {
+    let lines = match explain_passage(base, log, &asked, cancel) {
         Ok(report) => report::why_lines(&report),
         Err(error) => vec![one_line(&error.to_string(), 400)],
     };

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::budget::ByteBudget;
 use super::error::KbError;
@@ -20,9 +21,6 @@ use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, T
 use crate::domain::{Languages, ListPlace, PassageRanks};
 use crate::embed::BuiltInModel;
 
-/// A stop flag that is never raised.
-static NEVER: AtomicBool = AtomicBool::new(false);
-
 /// What one passage in so many holds, or at most [`FEW`] hold, is spoken of; what more hold is said in passing.
 const COMMON: usize = 10;
 const FEW: usize = 3;
@@ -31,11 +29,6 @@ const MOST_TOPICS: usize = 24;
 
 /// How long the leadership in keeping an index up to date lasts without being renewed.
 pub const LEASE: Duration = Duration::from_mins(2);
-
-/// The limits of a call that nobody stops.
-pub(super) fn call() -> Limits<'static> {
-    Limits::of_a_call(&NEVER)
-}
 
 /// Told how far an update is.
 type OnProgress<'a> = &'a (dyn Fn(Progress) + Sync);
@@ -135,12 +128,12 @@ impl KnowledgeBase {
     ///
     /// First the words: what changed is read, cut and committed at once, and can be searched.
     /// Then the meaning: chunks without a vector are embedded in small batches, each kept as it
-    /// comes. Raising `stop` ends it early without losing what is done; the next update goes on.
+    /// comes. Cancelling `cancel` ends it early without losing what is done; the next update goes on.
     /// While another process reads or embeds, this is [`KbError::Locked`], after the words have
     /// been brought up to date where only the embedding is taken; searching goes on with what is
     /// there.
-    pub fn update(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
-        self.run(progress, stop, |job| {
+    pub fn update(&self, progress: OnProgress<'_>, cancel: &CancellationToken) -> UpdateResult {
+        self.run(progress, cancel, |job| {
             let mut report = job.read_changes(&Changes::Everything)?;
             report.embedded = self.embed_by_language(job)?;
             Ok(report)
@@ -148,8 +141,8 @@ impl KnowledgeBase {
     }
 
     /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
-    pub fn rebuild(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
-        self.run(progress, stop, |job| {
+    pub fn rebuild(&self, progress: OnProgress<'_>, cancel: &CancellationToken) -> UpdateResult {
+        self.run(progress, cancel, |job| {
             let mut report = self.read_afresh(job)?;
             report.embedded = self.embed_by_language(job)?;
             Ok(report)
@@ -158,8 +151,12 @@ impl KnowledgeBase {
 
     /// The first half of [`KnowledgeBase::update`]: reads what changed and makes its words
     /// searchable, in seconds also where the other half takes minutes.
-    pub fn update_words(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
-        self.update_changed(&Changes::Everything, progress, stop)
+    pub fn update_words(
+        &self,
+        progress: OnProgress<'_>,
+        cancel: &CancellationToken,
+    ) -> UpdateResult {
+        self.update_changed(&Changes::Everything, progress, cancel)
     }
 
     /// [`KnowledgeBase::update_words`] where it is known what has changed: then only that is looked
@@ -168,14 +165,18 @@ impl KnowledgeBase {
         &self,
         changes: &Changes,
         progress: OnProgress<'_>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> UpdateResult {
-        self.run(progress, stop, |job| job.read_changes(changes))
+        self.run(progress, cancel, |job| job.read_changes(changes))
     }
 
     /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
-    pub fn rebuild_words(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
-        self.run(progress, stop, |job| self.read_afresh(job))
+    pub fn rebuild_words(
+        &self,
+        progress: OnProgress<'_>,
+        cancel: &CancellationToken,
+    ) -> UpdateResult {
+        self.run(progress, cancel, |job| self.read_afresh(job))
     }
 
     /// Reads everything again. The vectors are gone only when that has come to its end.
@@ -190,19 +191,24 @@ impl KnowledgeBase {
 
     /// The second half, for a caller who waits for it: embeds what has no vector yet. Its report tells
     /// only how many.
-    pub fn embed_pending(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
-        self.run(progress, stop, |job| self.embed(job))
+    pub fn embed_pending(
+        &self,
+        progress: OnProgress<'_>,
+        cancel: &CancellationToken,
+    ) -> UpdateResult {
+        self.run(progress, cancel, |job| self.embed(job))
     }
 
     /// [`KnowledgeBase::embed_pending`] for a caller with more urgent things to do: it leaves the cores
-    /// to everything else on the machine, and once `pause` is raised it ends with the batch that is going on, or with the first.
+    /// to everything else on the machine, and once `pause` is cancelled it ends with the batch that is going on, or with
+    /// the first.
     pub fn embed_some(
         &self,
         progress: OnProgress<'_>,
-        stop: &AtomicBool,
-        pause: &AtomicBool,
+        pause: &CancellationToken,
+        cancel: &CancellationToken,
     ) -> UpdateResult {
-        self.run(progress, stop, |job| {
+        self.run(progress, cancel, |job| {
             self.embed(&Job {
                 priority: BulkPriority::Idle,
                 pause: Some(pause),
@@ -221,7 +227,7 @@ impl KnowledgeBase {
     fn run(
         &self,
         progress: OnProgress<'_>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
         work: impl FnOnce(&Job<'_>) -> UpdateResult,
     ) -> UpdateResult {
         let job = Job {
@@ -233,7 +239,7 @@ impl KnowledgeBase {
             budget: &self.budget,
             refused: &self.refused,
             progress,
-            stop,
+            cancel,
             priority: BulkPriority::Normal,
             pause: None,
         };
@@ -273,7 +279,8 @@ impl KnowledgeBase {
     /// the others take over what it has done. It lasts for [`LEASE`] and is to be renewed meanwhile;
     /// `None` while another one has it. Processes with different embeddings do not do each other's work.
     pub fn claim_upkeep(&self) -> Result<Option<Box<dyn Lease>>, KbError> {
-        self.store.lease(self.embedder.model_id(), LEASE, call())
+        self.store
+            .lease(self.embedder.model_id(), LEASE, Limits::without_cancel())
     }
 
     fn refused_chunks(&self) -> MutexGuard<'_, RefusedChunks> {
@@ -319,7 +326,8 @@ impl KnowledgeBase {
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
         self.follow_shared_model()?;
-        self.store.refresh(self.embedder.model_id(), call())
+        self.store
+            .refresh(self.embedder.model_id(), Limits::without_cancel())
     }
 
     /// The user's patterns for files to be read in any case that included none, as far as folders
@@ -343,8 +351,8 @@ impl KnowledgeBase {
     pub fn status(&self) -> KbStatus {
         let reader = self.reader();
         let now = || -> Result<KbStatus, KbError> {
-            let counts = reader.counts(call())?;
-            let pending = reader.pending_count(call())?;
+            let counts = reader.counts(Limits::without_cancel())?;
+            let pending = reader.pending_count(Limits::without_cancel())?;
             let refused = pending.min(self.refused_chunks().len());
             Ok(KbStatus {
                 name: self.name.clone(),
@@ -383,26 +391,26 @@ impl KnowledgeBase {
 
     /// A resolved file as the index reads it: its text, and where its places are.
     pub fn read(&self, resolved: &Path) -> Result<Extraction, ToolError> {
-        self.read_unless(resolved, &NEVER)
+        self.read_unless(resolved, &CancellationToken::new())
     }
 
-    /// [`KnowledgeBase::read`], which gives up soon after `stop` is raised.
+    /// [`KnowledgeBase::read`], which gives up soon after `cancel` is cancelled.
     pub(crate) fn read_unless(
         &self,
         resolved: &Path,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Extraction, ToolError> {
         let name = self
             .source_of(resolved)
             .unwrap_or_else(|| resolved.to_string_lossy().into_owned());
         let file = self.roots.open_file(resolved).map_err(SkipReason::from);
-        file.and_then(|file| self.texts.document_unless(&file, &name, stop))
+        file.and_then(|file| self.texts.document_unless(&file, &name, cancel))
             .map_err(|reason| ToolError::Failed(format!("{name}: {reason}")))
     }
 
     /// Passages for a query, best first. Blocks.
     pub fn search(&self, mode: SearchMode, query: &str, k: usize) -> Result<Vec<Hit>, KbError> {
-        self.search_within(mode, query, k, Within::all(&NEVER))
+        self.search_within(mode, query, k, Within::all(&CancellationToken::new()))
     }
 
     /// Passages within these limits for a query, best first. Blocks.
@@ -719,7 +727,7 @@ impl KnowledgeBase {
             ..*job
         }
         .embed_pending()?;
-        if store.reader().pending_count(call())? == 0 {
+        if store.reader().pending_count(Limits::without_cancel())? == 0 {
             choice.choose(now.languages);
             now.write(&self.home);
             self.refresh()?;
@@ -731,7 +739,8 @@ impl KnowledgeBase {
     pub(super) fn follow_shared_model(&self) -> Result<(), KbError> {
         let choice = self.embedder.choice().filter(|it| it.fixed().is_none());
         if let Some(choice) = choice.filter(|_| self.shared.is_some())
-            && let Some(languages) = languages_in_use(self.store.as_ref(), call())?
+            && let Some(languages) =
+                languages_in_use(self.store.as_ref(), Limits::without_cancel())?
         {
             choice.choose(languages);
         }
@@ -763,16 +772,16 @@ impl KnowledgeBase {
     pub fn take_vectors_of(
         &self,
         other: &KnowledgeBase,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<usize, KbError> {
         if self.model_id() != other.model_id() {
             return Ok(0);
         }
-        let limits = || Limits::of_a_call(stop);
+        let limits = || Limits::of_a_call(cancel);
         let mut vectors = self.store().begin_vectors(limits())?;
         let (reader, known) = (self.reader(), other.reader());
         let (mut taken, mut cursor) = (0, None);
-        while !stop.load(Ordering::Relaxed) {
+        while !cancel.is_cancelled() {
             let page = reader.pending(cursor, AT_ONCE, limits())?;
             let keys: Vec<ChunkKey> = page.chunks.iter().map(|(_, key)| *key).collect();
             let found = keys.iter().copied().zip(known.vectors(&keys, limits())?);

@@ -7,9 +7,11 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 /// The memory, in bytes, that all documents on their way into the index may take together.
 const DEFAULT_BYTES: u64 = 64 * 1024 * 1024;
-/// How often a waiting thread asks `goes_on`.
+/// How often a waiting thread looks whether it still should.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
 /// A limit that all reservations share. What is larger than the limit is reserved when nothing
@@ -60,12 +62,11 @@ impl ByteBudget {
         }))
     }
 
-    /// Waits until `bytes` bytes fit in; `None` once `goes_on` returns false.
-    pub fn reserve(&self, bytes: u64, goes_on: impl Fn() -> bool) -> Option<Reservation> {
+    /// Waits until `bytes` bytes fit in; `None` once `cancel` is cancelled.
+    pub fn reserve(&self, bytes: u64, cancel: &CancellationToken) -> Option<Reservation> {
         let state = self.0.state();
-        let mut state = self
-            .0
-            .wait(state, bytes, goes_on, |state| state.resizing == 0)?;
+        let is_next = |state: &BudgetState| state.resizing == 0;
+        let mut state = self.0.wait(state, bytes, is_next, cancel)?;
         state.add(bytes);
         drop(state);
         Some(Reservation {
@@ -96,8 +97,8 @@ pub(super) struct Reservation {
 
 impl Reservation {
     /// Changes the reservation to `bytes`, and waits where that is more than before. Returns `None` and
-    /// reserves nothing any more once `goes_on` returns false.
-    pub fn resized(mut self, bytes: u64, goes_on: impl Fn() -> bool) -> Option<Self> {
+    /// reserves nothing any more once `cancel` is cancelled.
+    pub fn resized(mut self, bytes: u64, cancel: &CancellationToken) -> Option<Self> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
         // Two that each wait for what the other holds would wait for ever.
@@ -105,7 +106,7 @@ impl Reservation {
         self.bytes = 0;
         state.resizing += 1;
         shared.changed.notify_all();
-        let Some(mut state) = shared.wait(state, bytes, goes_on, |_| true) else {
+        let Some(mut state) = shared.wait(state, bytes, |_| true, cancel) else {
             shared.state().resizing -= 1;
             return None;
         };
@@ -130,10 +131,10 @@ impl Shared {
         &'a self,
         mut state: MutexGuard<'a, BudgetState>,
         bytes: u64,
-        goes_on: impl Fn() -> bool,
         is_next: impl Fn(&BudgetState) -> bool,
+        cancel: &CancellationToken,
     ) -> Option<MutexGuard<'a, BudgetState>> {
-        while goes_on() {
+        while !cancel.is_cancelled() {
             let has_room = state.reserved == 0 || state.reserved + bytes <= self.limit;
             if has_room && is_next(&state) {
                 return Some(state);
@@ -156,16 +157,22 @@ mod tests {
 
     use super::*;
 
+    fn cancelled() -> CancellationToken {
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        cancel
+    }
+
     #[test]
     fn what_does_not_fit_waits_until_enough_is_given_back() {
-        let budget = ByteBudget::new(10);
-        let first = budget.reserve(4, || true).unwrap();
-        let second = budget.reserve(6, || true).unwrap();
-        assert!(budget.reserve(1, || false).is_none());
+        let (budget, cancel) = (ByteBudget::new(10), &CancellationToken::new());
+        let first = budget.reserve(4, cancel).unwrap();
+        let second = budget.reserve(6, cancel).unwrap();
+        assert!(budget.reserve(1, &cancelled()).is_none());
         let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
             let budget = &budget;
-            scope.spawn(move || sender.send(budget.reserve(5, || true).is_some()).unwrap());
+            scope.spawn(move || sender.send(budget.reserve(5, cancel).is_some()).unwrap());
             drop(first);
             // Four bytes are not enough, six more are.
             assert!(receiver.try_recv().is_err());
@@ -177,28 +184,29 @@ mod tests {
 
     #[test]
     fn what_is_larger_than_the_limit_goes_alone() {
-        let budget = ByteBudget::new(10);
-        let large = budget.reserve(50, || true).unwrap();
-        let mut asked = 0..3;
-        let asks = std::cell::RefCell::new(&mut asked);
-        let goes_on = || asks.borrow_mut().next().is_some();
-        assert!(budget.reserve(1, goes_on).is_none());
+        let (budget, cancel) = (ByteBudget::new(10), CancellationToken::new());
+        let large = budget.reserve(50, &cancel).unwrap();
+        thread::scope(|scope| {
+            let small = scope.spawn(|| budget.reserve(1, &cancel).is_some());
+            cancel.cancel();
+            assert!(!small.join().unwrap());
+        });
         drop(large);
-        assert!(budget.reserve(1, || true).is_some());
+        assert!(budget.reserve(1, &CancellationToken::new()).is_some());
     }
 
     #[test]
     fn two_that_turn_out_larger_do_not_wait_for_each_other() {
-        let budget = ByteBudget::new(10);
-        let small = [(); 2].map(|()| budget.reserve(5, || true).unwrap());
+        let (budget, cancel) = (ByteBudget::new(10), &CancellationToken::new());
+        let small = [(); 2].map(|()| budget.reserve(5, cancel).unwrap());
         thread::scope(|scope| {
             for reservation in small {
-                scope.spawn(|| drop(reservation.resized(8, || true).unwrap()));
+                scope.spawn(|| drop(reservation.resized(8, cancel).unwrap()));
             }
         });
         assert_eq!(budget.most_reserved(), 10);
-        let stopped = budget.reserve(5, || true).unwrap().resized(8, || false);
-        assert!(stopped.is_none());
-        assert!(budget.reserve(10, || true).is_some());
+        let small = budget.reserve(5, cancel).unwrap();
+        assert!(small.resized(8, &cancelled()).is_none());
+        assert!(budget.reserve(10, cancel).is_some());
     }
 }

@@ -9,6 +9,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
 
+    use tokio_util::sync::CancellationToken;
+
     use super::super::budget::ByteBudget;
     use super::super::chunk::chunk;
     use super::super::error::KbError;
@@ -28,8 +30,6 @@ mod tests {
     use super::super::update::{Changes, Job, SkippedFiles, UpdateReport};
     use crate::agent::ports::{BulkPriority, EmbedError, Embedder};
     use crate::domain::{Condition, Day};
-
-    static NEVER: AtomicBool = AtomicBool::new(false);
 
     fn words_and_meaning(job: &Job<'_>) -> Result<UpdateReport, KbError> {
         let mut report = job.read_changes(&Changes::Everything)?;
@@ -170,6 +170,7 @@ mod tests {
             batch.finish(limits()).unwrap();
             store.refresh("letters", limits()).unwrap();
         }
+        let cancel = CancellationToken::new();
         for query in [
             "glaze",
             "kiln at night",
@@ -185,7 +186,7 @@ mod tests {
             let [a, b] = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
                 store
                     .reader()
-                    .lexical(query, None, 50, Within::all(&NEVER))
+                    .lexical(query, None, 50, Within::all(&cancel))
                     .unwrap()
             });
             assert_eq!(a.corrections, b.corrections, "{query}");
@@ -200,7 +201,7 @@ mod tests {
             let key = tokens::name_key("what is note 4");
             let found = store
                 .reader()
-                .lexical("kiln", key.as_deref(), 1, Within::all(&NEVER));
+                .lexical("kiln", key.as_deref(), 1, Within::all(&cancel));
             let named = found.unwrap().named.into_iter();
             named
                 .map(|found| (found.source, found.lines))
@@ -215,7 +216,7 @@ mod tests {
             let asked = Letters.embed(&[query]).unwrap().remove(0);
             let [a, b] = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
                 let reader = store.reader();
-                reader.semantic(&asked, 50, Within::all(&NEVER)).unwrap()
+                reader.semantic(&asked, 50, Within::all(&cancel)).unwrap()
             });
             assert_eq!(a.len(), b.len(), "{query}");
             for (x, y) in a.iter().zip(&b) {
@@ -276,24 +277,25 @@ mod tests {
     }
 
     fn limits() -> Limits<'static> {
-        Limits::of_a_call(&NEVER)
+        Limits::without_cancel()
     }
 
     fn incoming(source: &str, text: &str) -> NewDocument {
         let document = Extraction::of_text(source, text.to_owned());
         let (title, chunks) = chunk(source, &document);
         let chunks = chunks.into_iter();
+        let cancel = CancellationToken::new();
         NewDocument {
             source: source.to_owned(),
             title,
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             stamp: LocalStamp::default(),
             metadata: document_metadata(&document),
-            links: links(source, text, &NEVER).unwrap(),
+            links: links(source, text, &cancel).unwrap(),
             chunks: chunks
                 .map(|chunk| (ChunkKey::from_text(&chunk.heading, &chunk.text), chunk))
                 .collect(),
-            reservation: ByteBudget::new(1 << 20).reserve(1, || true).unwrap(),
+            reservation: ByteBudget::new(1 << 20).reserve(1, &cancel).unwrap(),
         }
     }
 
@@ -330,8 +332,9 @@ mod tests {
     }
 
     fn found(reader: &dyn Reader, query: &str) -> Vec<String> {
+        let cancel = CancellationToken::new();
         let found = reader
-            .lexical(query, None, 10, Within::all(&NEVER))
+            .lexical(query, None, 10, Within::all(&cancel))
             .unwrap();
         found.matches.into_iter().map(|one| one.source).collect()
     }
@@ -449,11 +452,12 @@ mod tests {
                 found.sort_unstable();
                 found
             };
-            let all = Within::all(&NEVER);
+            let cancel = &CancellationToken::new();
+            let all = Within::all(cancel);
             let blue = holding(&["blue", "glaze"], all);
             assert_eq!(blue.len(), 2, "{name}");
             assert_eq!(
-                holding(&["blue"], Within::these(&only_b, &NEVER)),
+                holding(&["blue"], Within::these(&only_b, cancel)),
                 blue[1..]
             );
             assert!(holding(&["blue", "kiln"], all).is_empty());
@@ -494,7 +498,7 @@ mod tests {
                 let vector = Letters.embed(&["glaze"]).unwrap().remove(0);
                 let found = reader.semantic(&vector, 10, within).unwrap();
                 assert_eq!(sorted(found), sources, "{name}: {asked:?}");
-                let within = Within::these(&only_b, &NEVER).with_chunks(filter.as_ref());
+                let within = Within::these(&only_b, cancel).with_chunks(filter.as_ref());
                 let left: Vec<&str> = sources
                     .iter()
                     .copied()
@@ -543,7 +547,10 @@ mod tests {
             put(engine.one.as_ref(), &NOTES);
             let reader = engine.one.reader();
             let id_of = |query: &str| {
-                let found = reader.lexical(query, None, 1, Within::all(&NEVER)).unwrap();
+                let cancel = CancellationToken::new();
+                let found = reader
+                    .lexical(query, None, 1, Within::all(&cancel))
+                    .unwrap();
                 found.matches[0].chunk
             };
             let (glaze, kiln) = (id_of("glaze"), id_of("fires"));
@@ -589,7 +596,8 @@ mod tests {
             let reader = engine.one.reader();
             assert_eq!(reader.pending_count(limits()).unwrap(), 0);
             let vector = Letters.embed(&["text xxxxxx"]).unwrap().remove(0);
-            let nearest = reader.semantic(&vector, 8, Within::all(&NEVER)).unwrap();
+            let cancel = CancellationToken::new();
+            let nearest = reader.semantic(&vector, 8, Within::all(&cancel)).unwrap();
             assert_eq!((nearest.len(), nearest[0].source.as_str()), (8, "6.md"));
             let wanted = FetchOptions {
                 passages: false,
@@ -643,7 +651,8 @@ mod tests {
             assert_eq!(reader.counts(limits()).unwrap(), counted(2, 1));
             assert_eq!(found(reader.as_ref(), "kiln").len(), 2, "{}", engine.name);
             let vector = Letters.embed(&["kiln"]).unwrap().remove(0);
-            let nearest = reader.semantic(&vector, 8, Within::all(&NEVER)).unwrap();
+            let cancel = CancellationToken::new();
+            let nearest = reader.semantic(&vector, 8, Within::all(&cancel)).unwrap();
             assert_eq!(nearest.len(), 1, "{}", engine.name);
             put(store, &[("Cargo.lock", "now it is prose\n")]);
             let reader = store.reader();
@@ -766,11 +775,12 @@ mod tests {
     fn every_call_ends_at_a_stop_and_at_its_deadline() {
         for engine in engines() {
             put(engine.one.as_ref(), &NOTES);
-            let stopped = AtomicBool::new(true);
+            let cancel = CancellationToken::new();
+            cancel.cancel();
             let late = Some(Instant::now());
             for (limits, is_late) in [
-                (Limits::of_a_call(&stopped), false),
-                (Limits::until(&NEVER, late), true),
+                (Limits::of_a_call(&cancel), false),
+                (limits().until(late), true),
             ] {
                 let (store, reader) = (engine.one.as_ref(), engine.one.reader());
                 let calls: [(&str, Result<(), KbError>); 17] = [
@@ -818,7 +828,7 @@ mod tests {
             let search = engine
                 .one
                 .reader()
-                .lexical("glaze", None, 1, Within::all(&stopped));
+                .lexical("glaze", None, 1, Within::all(&cancel));
             assert!(matches!(search, Err(KbError::Stopped)), "{}", engine.name);
         }
     }
@@ -873,6 +883,7 @@ mod tests {
         skipped_files: SkippedFiles,
         refused: std::sync::Mutex<crate::kb::update::RefusedChunks>,
         budget: ByteBudget,
+        cancel: CancellationToken,
     }
 
     impl Machine {
@@ -890,6 +901,7 @@ mod tests {
                 skipped_files: SkippedFiles::default(),
                 refused: std::sync::Mutex::default(),
                 budget: ByteBudget::default(),
+                cancel: CancellationToken::new(),
                 docs,
                 _home: home,
             }
@@ -905,7 +917,7 @@ mod tests {
                 refused: &self.refused,
                 budget: &self.budget,
                 progress: &|_| {},
-                stop: &NEVER,
+                cancel: &self.cancel,
                 priority: BulkPriority::Idle,
                 pause: None,
             }
@@ -918,11 +930,12 @@ mod tests {
     }
 
     fn hybrid_hits(store: &dyn Store, query: &str) -> Vec<String> {
+        let cancel = CancellationToken::new();
         let asked = HybridQuery {
             query,
             keywords: &[],
             k: 5,
-            within: Within::all(&NEVER),
+            within: Within::all(&cancel),
         };
         let (hits, _) = hybrid(store.reader().as_ref(), &Letters, &asked).unwrap();
         hits.into_iter().map(|hit| hit.source).collect()

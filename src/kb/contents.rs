@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use super::base::{KnowledgeBase, call};
+use tokio_util::sync::CancellationToken;
+
+use super::base::KnowledgeBase;
 use super::error::KbError;
 use super::index::{
     Document, DocumentName, Limits, NameMatches, NameQuery, Passage, Within, for_each_document,
@@ -36,28 +37,28 @@ pub struct SourceStatus {
 impl KnowledgeBase {
     /// The indexed document of that name.
     pub fn document(&self, source: &str) -> Result<Option<Arc<Document>>, KbError> {
-        let mut found = self.reader().look_up(&[source], call())?;
+        let mut found = self.reader().look_up(&[source], Limits::without_cancel())?;
         Ok(found.pop().and_then(|contents| contents.document))
     }
 
     /// Does something with each indexed document, in the order of their names. Blocks, and ends soon
-    /// after `stop` is raised.
+    /// after `cancel` is cancelled.
     pub fn for_each_document(
         &self,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
         each: impl FnMut(&Arc<Document>),
     ) -> Result<(), KbError> {
-        for_each_document(self.reader().as_ref(), stop, each)
+        for_each_document(self.reader().as_ref(), Limits::of_a_call(cancel), each)
     }
 
     /// Returns at most `count` documents whose names begin with `prefix`, behind that of `after`, in the order
-    /// of their names. Blocks, and ends soon after `stop` is raised.
+    /// of their names. Blocks, and ends soon after `cancel` is cancelled.
     pub fn documents_beginning(
         &self,
         prefix: &str,
         after: Option<&str>,
         count: usize,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<Arc<Document>>, KbError> {
         let behind = after.filter(|after| *after >= prefix);
         // The document of just that name is behind none that begins so.
@@ -67,7 +68,9 @@ impl KnowledgeBase {
         };
         let left = count.saturating_sub(found.len());
         let behind = behind.or((!prefix.is_empty()).then_some(prefix));
-        let page = self.reader().page(behind, left, Limits::of_a_call(stop))?;
+        let page = self
+            .reader()
+            .page(behind, left, Limits::of_a_call(cancel))?;
         let fitting = page.into_iter();
         found.extend(fitting.take_while(|document| document.source.starts_with(prefix)));
         Ok(found)
@@ -75,23 +78,23 @@ impl KnowledgeBase {
 
     /// The documents of these names, as far as they are indexed.
     pub(crate) fn documents_of(&self, sources: &[&str]) -> Result<Vec<Arc<Document>>, KbError> {
-        let found = self.reader().look_up(sources, call())?;
+        let found = self.reader().look_up(sources, Limits::without_cancel())?;
         let found = found.into_iter();
         Ok(found.filter_map(|contents| contents.document).collect())
     }
 
     /// The references that these documents make, in the order of their names.
     pub fn links_of(&self, sources: &[&str]) -> Result<Vec<(String, Vec<Link>)>, KbError> {
-        self.reader().links_of(sources, call())
+        self.reader().links_of(sources, Limits::without_cancel())
     }
 
     /// The references that lead there, by the documents that make them.
     pub(crate) fn links_to(
         &self,
         targets: &LinkTargets,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
-        self.reader().links_to(targets, Limits::of_a_call(stop))
+        self.reader().links_to(targets, Limits::of_a_call(cancel))
     }
 
     /// The names of all indexed documents below a folder, or the file itself.
@@ -99,7 +102,9 @@ impl KnowledgeBase {
         let Some(source) = self.source_of(resolved) else {
             return Ok(HashSet::new());
         };
-        let found = self.reader().find(&NameQuery::Under(&source), call())?;
+        let found = self
+            .reader()
+            .find(&NameQuery::Under(&source), Limits::without_cancel())?;
         Ok(found.sources.into_iter().collect())
     }
 
@@ -126,15 +131,23 @@ impl KnowledgeBase {
     }
 
     /// All passages of a document, in their order.
-    pub fn passages(&self, source: &str, stop: &AtomicBool) -> Result<Vec<Passage>, KbError> {
+    pub fn passages(
+        &self,
+        source: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Passage>, KbError> {
         let count = self.document(source)?.map_or(0, |document| document.chunks);
-        let limits = Limits::of_a_call(stop);
+        let limits = Limits::of_a_call(cancel);
         self.reader().openings(&[source], count, limits)
     }
 
     /// The documents that are called so: by a path, a name, a title or a folder.
-    pub fn documents_called(&self, name: &str, stop: &AtomicBool) -> Result<Vec<String>, KbError> {
-        let limits = Limits::of_a_call(stop);
+    pub fn documents_called(
+        &self,
+        name: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<String>, KbError> {
+        let limits = Limits::of_a_call(cancel);
         Ok(self.reader().find(&NameQuery::Given(name), limits)?.sources)
     }
 
@@ -144,9 +157,9 @@ impl KnowledgeBase {
         &self,
         source: &str,
         passages: usize,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<String>, KbError> {
-        let limits = Limits::of_a_call(stop);
+        let limits = Limits::of_a_call(cancel);
         let mut headings: Vec<String> = Vec::new();
         for passage in self.reader().openings(&[source], passages, limits)? {
             let parts = passage.heading.split(BELOW);
@@ -170,7 +183,7 @@ impl KnowledgeBase {
     }
 
     /// What the index holds of each folder and file, in the order in which they were given.
-    pub fn sources(&self, stop: &AtomicBool) -> Result<Vec<SourceStatus>, KbError> {
+    pub fn sources(&self, cancel: &CancellationToken) -> Result<Vec<SourceStatus>, KbError> {
         let labels: Vec<(&Path, &str)> = self.roots().labelled().collect();
         let mut found: Vec<SourceStatus> = labels
             .iter()
@@ -181,7 +194,7 @@ impl KnowledgeBase {
                 chunks: 0,
             })
             .collect();
-        self.for_each_document(stop, |document| {
+        self.for_each_document(cancel, |document| {
             for ((_, label), status) in labels.iter().zip(&mut found) {
                 let below = document.source.strip_prefix(label);
                 let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -202,10 +215,10 @@ impl KnowledgeBase {
     pub(crate) fn find_documents(
         &self,
         asked: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<String>, KbError> {
         Ok(self
-            .find_by_name(&NameQuery::Remembered(asked), stop)?
+            .find_by_name(&NameQuery::Remembered(asked), cancel)?
             .sources)
     }
 
@@ -213,10 +226,10 @@ impl KnowledgeBase {
     pub(crate) fn mentioned_documents(
         &self,
         question: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<String>, KbError> {
         Ok(self
-            .find_by_name(&NameQuery::MentionedIn(question), stop)?
+            .find_by_name(&NameQuery::MentionedIn(question), cancel)?
             .sources)
     }
 
@@ -224,17 +237,19 @@ impl KnowledgeBase {
     pub(crate) fn documents_named_by(
         &self,
         words: &HashSet<String>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<String>, KbError> {
-        Ok(self.find_by_name(&NameQuery::NamedBy(words), stop)?.sources)
+        Ok(self
+            .find_by_name(&NameQuery::NamedBy(words), cancel)?
+            .sources)
     }
 
     fn find_by_name(
         &self,
         query: &NameQuery<'_>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<NameMatches, KbError> {
-        self.reader().find(query, Limits::of_a_call(stop))
+        self.reader().find(query, Limits::of_a_call(cancel))
     }
 
     /// For each name that is given on purpose the documents that it means: those of a folder of that
@@ -243,14 +258,14 @@ impl KnowledgeBase {
     pub(crate) fn documents_named<'n>(
         &self,
         asked: impl Iterator<Item = &'n str>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<Vec<String>>, KbError> {
         let is_read = self.is_up_to_date();
         let mut files: Option<Vec<String>> = None;
         let mut found = Vec::new();
         for name in asked {
-            Within::all(stop).go_on()?;
-            let means = self.find_by_name(&NameQuery::Given(name), stop)?;
+            Within::all(cancel).go_on()?;
+            let means = self.find_by_name(&NameQuery::Given(name), cancel)?;
             let is_sure = is_read && !means.sources.is_empty() || self.document(name)?.is_some();
             if is_sure {
                 found.push(means.sources);
@@ -259,14 +274,14 @@ impl KnowledgeBase {
             let walked = if let Some(walked) = files.take() {
                 walked
             } else {
-                let walked = walk(self.roots(), stop).found.into_iter();
-                Within::all(stop).go_on()?;
+                let walked = walk(self.roots(), cancel).found.into_iter();
+                Within::all(cancel).go_on()?;
                 walked.map(|file| file.source).collect()
             };
-            let unread = self.unread_documents(files.insert(walked), name, stop)?;
+            let unread = self.unread_documents(files.insert(walked), name, cancel)?;
             let named = nearer(means, unread);
             found.push(if named.is_empty() {
-                self.known_as(name, stop)?
+                self.known_as(name, cancel)?
             } else {
                 named
             });
@@ -275,7 +290,7 @@ impl KnowledgeBase {
     }
 
     /// The documents that call themselves so in the `aliases` above their text.
-    fn known_as(&self, name: &str, stop: &AtomicBool) -> Result<Vec<String>, KbError> {
+    fn known_as(&self, name: &str, cancel: &CancellationToken) -> Result<Vec<String>, KbError> {
         /// The words of an alias are found before words of the text.
         const LOOKED_AT: usize = 20;
         let name = name.trim();
@@ -288,7 +303,7 @@ impl KnowledgeBase {
                 continue;
             }
             // A file that has gone meanwhile is called nothing.
-            let Ok(whole) = self.whole_document(&hit.source, stop) else {
+            let Ok(whole) = self.whole_document(&hit.source, cancel) else {
                 continue;
             };
             let aliases = whole.extraction.aliases();
@@ -307,7 +322,7 @@ impl KnowledgeBase {
         &self,
         files: &[String],
         name: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<NameMatches, KbError> {
         let names = files.iter().map(|source| DocumentName {
             source,
@@ -316,7 +331,7 @@ impl KnowledgeBase {
         let names: Vec<DocumentName<'_>> = names.collect();
         let mut means = matching_names(&names, &NameQuery::Given(name))?;
         let sources: Vec<&str> = means.sources.iter().map(String::as_str).collect();
-        let known = self.reader().look_up(&sources, Limits::of_a_call(stop))?;
+        let known = self.reader().look_up(&sources, Limits::of_a_call(cancel))?;
         let mut known = known.into_iter();
         means.sources.retain(|_| {
             known

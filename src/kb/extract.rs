@@ -30,10 +30,10 @@ mod sheet;
 use std::fs::File;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use encoding_rs::Encoding;
+use tokio_util::sync::CancellationToken;
 
 use super::opened::Opened;
 use crate::domain::{FileFormat, FileKind};
@@ -117,12 +117,12 @@ impl Extractor {
         ReadingSession::begin(self.readers.as_ref())
     }
 
-    /// What a document says; once `stop` is raised, one that takes long is not waited for.
+    /// What a document says; once `cancel` is cancelled, one that takes long is not waited for.
     pub fn extract(
         &self,
         file: &Opened,
         source: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Extraction, SkipReason> {
         let kind = kind_of(file.path(), &file.head(SNIFF_BYTES)?);
         let reading = reading(kind);
@@ -155,12 +155,12 @@ impl Extractor {
         // Only its ending matters.
         let name = file.path().file_name().unwrap_or_default();
         let name = name.to_string_lossy();
-        let extracted = self.extract_isolated(file.file(), &name, size, limit, stop);
+        let extracted = self.extract_isolated(file.file(), &name, size, limit, cancel);
         match &self.recognition {
             Some(recognition) if wants_recognition(&extracted) => {
                 let with_text = match kind {
-                    FileKind::Picture => recognition.of_picture(file.file(), stop)?,
-                    _ => recognition.of_scan(file.file(), stop)?,
+                    FileKind::Picture => recognition.of_picture(file.file(), cancel)?,
+                    _ => recognition.of_scan(file.file(), cancel)?,
                 };
                 let size = with_text.metadata()?.len();
                 match self.extract_isolated(
@@ -168,7 +168,7 @@ impl Extractor {
                     "recognised.pdf",
                     size,
                     MAX_DOCUMENT_BYTES,
-                    stop,
+                    cancel,
                 ) {
                     // Kept as it is, or it would be recognised again at every start.
                     Err(SkipReason::Scan) => Err(SkipReason::NoText(
@@ -187,7 +187,7 @@ impl Extractor {
         name: &str,
         size: u64,
         limit: u64,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Extraction, SkipReason> {
         let Some(readers) = &self.readers else {
             let mut file = file;
@@ -207,7 +207,7 @@ impl Extractor {
             size,
             limit,
         };
-        readers.read(&document, stop)
+        readers.read(&document, cancel)
     }
 }
 

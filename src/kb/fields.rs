@@ -6,7 +6,8 @@
 //! place for them, and any name that documents use is one.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
@@ -108,18 +109,18 @@ impl KnowledgeBase {
         &self,
         filter: &FieldFilter,
         within: Within<'_>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<FieldPassage>, KbError> {
         let likely = self.grep(&filter.pattern(), MAX_DOCUMENTS, within)?;
         let sources: BTreeSet<String> = likely.into_iter().map(|passage| passage.source).collect();
         let mut found = Vec::new();
         for source in sources {
-            if stop.load(Ordering::Relaxed) {
+            if cancel.is_cancelled() {
                 return Err(KbError::Stopped);
             }
             let read = self
                 .resolve(&source)
-                .and_then(|file| self.read_unless(&file, stop));
+                .and_then(|file| self.read_unless(&file, cancel));
             let Ok(document) = read else { continue };
             let (held, others): (Vec<_>, Vec<_>) = fields(&document.text)
                 .into_iter()

@@ -6,7 +6,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use super::error::KbError;
 use super::index::{EmbeddedStore, Limits, Reader, Right, Store, is_held};
@@ -92,15 +93,15 @@ pub fn inspect(
     sources: impl Into<Sources>,
     index_home: &Path,
     model_id: &str,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Inspection, KbError> {
     let roots = Roots::open(sources)?;
     let home = EmbeddedStore::home_of(&roots, index_home)?;
     let others = others(&home);
-    let (store, mut state) = open(&home, model_id, &others, stop)?;
+    let (store, mut state) = open(&home, model_id, &others, cancel)?;
     let mut damaged_vectors = None;
     if let Some(store) = &store {
-        let damage = store.damage(model_id, Limits::of_a_call(stop))?;
+        let damage = store.damage(model_id, Limits::of_a_call(cancel))?;
         damaged_vectors = damage.vectors;
         if let Some(why) = damage.documents {
             state = IndexState::Damaged(why);
@@ -108,16 +109,16 @@ pub fn inspect(
     }
     let is_written = is_held(&home, Right::Documents)?;
     let is_embedded = is_held(&home, Right::Vectors)?;
-    let walked = walk(&roots, stop);
+    let walked = walk(&roots, cancel);
     let mut left_out = walked.skipped.len();
     if let (Some(store), IndexState::Ready(indexed)) = (&store, &mut state) {
-        let unknown = compare(indexed, store.reader().as_ref(), &walked, stop)?;
+        let unknown = compare(indexed, store.reader().as_ref(), &walked, cancel)?;
         let texts = TextCache::open(&home);
         let silent = unknown
             .iter()
             .take(MOST_LOOKED_INTO)
             .filter(|file| match roots.open_file(&file.path) {
-                Ok(opened) => texts.is_left_out(&opened, &file.source, stop) == Some(true),
+                Ok(opened) => texts.is_left_out(&opened, &file.source, cancel) == Some(true),
                 Err(_) => true,
             })
             .count();
@@ -184,14 +185,14 @@ fn open(
     home: &Path,
     model_id: &str,
     others: &[OtherVersion],
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<(Option<EmbeddedStore>, IndexState), KbError> {
     if !home.is_dir() {
         return Ok((None, IndexState::Missing));
     }
     let state = match EmbeddedStore::open_existing(home, model_id) {
         Ok(Some(store)) => {
-            let (reader, limits) = (store.reader(), Limits::of_a_call(stop));
+            let (reader, limits) = (store.reader(), Limits::of_a_call(cancel));
             if reader.generation() == 0 {
                 return Ok((None, IndexState::Missing));
             }
@@ -229,9 +230,9 @@ fn compare<'a>(
     indexed: &mut Indexed,
     reader: &dyn Reader,
     walked: &'a WalkResult,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Vec<&'a SourceFile>, KbError> {
-    let plan = plan(walked, Some(reader), stop)?;
+    let plan = plan(walked, Some(reader), cancel)?;
     let mut unknown = Vec::new();
     for changed in plan.changed {
         match changed.old {
@@ -268,12 +269,12 @@ mod tests {
     }
 
     fn look(docs: &Path, home: &Path, model: &str) -> Inspection {
-        inspect(&[docs.to_owned()], home, model, &AtomicBool::new(false)).unwrap()
+        inspect(&[docs.to_owned()], home, model, &CancellationToken::new()).unwrap()
     }
 
     fn indexed(docs: &Path, home: &Path) -> KnowledgeBase {
         let base = KnowledgeBase::open(&[docs.to_owned()], home, Arc::new(Constant)).unwrap();
-        base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+        base.update(&|_| {}, &CancellationToken::new()).unwrap();
         base
     }
 

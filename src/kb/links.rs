@@ -15,9 +15,9 @@ mod relations;
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::Regex;
+use tokio_util::sync::CancellationToken;
 
 use forms::{Forms, compile};
 use relations::{NamedRange, Relations};
@@ -35,7 +35,7 @@ const NOT_TICKETS: &[&str] = &[
 
 /// More links than a person could follow: an export of all tickets is a list, not a text.
 const MAX_LINKS: usize = 100_000;
-/// How many links are read before the stop flag is looked at again.
+/// Links read between two looks at whether to go on.
 const LOOK_UP: usize = 1024;
 
 // A letter without case, as in Chinese, ends no id and begins none.
@@ -43,8 +43,8 @@ static ID: LazyLock<Regex> =
     LazyLock::new(|| compile(r"(?-u:\b)([A-Z][A-Z0-9]+)-([0-9]+)(?-u:\b)"));
 
 /// The references of a text. `source` is the document's own name, which relative paths start at.
-/// `None` once `stop` is raised.
-pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<Link>> {
+/// `None` once `cancel` is cancelled.
+pub(super) fn links(source: &str, text: &str, cancel: &CancellationToken) -> Option<Vec<Link>> {
     let forms = Forms::new(source, text);
     let mut relations = Relations::new(source);
     let mut fences = Fences::default();
@@ -53,7 +53,7 @@ pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<L
         if links.is_full() {
             break;
         }
-        if stop.load(Ordering::Relaxed) {
+        if cancel.is_cancelled() {
             return None;
         }
         links.begin(at + 1);
@@ -69,7 +69,7 @@ pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<L
             links.add(target, kind_at(&named, at, kind));
         }
         for (n, (at, id)) in ids.into_iter().enumerate() {
-            if links.is_full() || (n % LOOK_UP == 0 && stop.load(Ordering::Relaxed)) {
+            if links.is_full() || (n % LOOK_UP == 0 && cancel.is_cancelled()) {
                 break;
             }
             let kind = kind_at(&named, at, LinkKind::Mention);
@@ -150,7 +150,7 @@ mod tests {
 
     /// The links of a text, written `line target kind`.
     fn found(source: &str, text: &str) -> Vec<String> {
-        links(source, text, &AtomicBool::new(false))
+        links(source, text, &CancellationToken::new())
             .unwrap()
             .into_iter()
             .map(|link| {
@@ -218,7 +218,7 @@ mod tests {
             let time = |n: usize| {
                 let text = text(n);
                 let start = std::time::Instant::now();
-                links("a.md", &text, &AtomicBool::new(false)).unwrap();
+                links("a.md", &text, &CancellationToken::new()).unwrap();
                 start.elapsed()
             };
             let (small, large) = (time(1_000), time(10_000));
@@ -232,9 +232,11 @@ mod tests {
     #[test]
     fn ends_the_reading_of_links_when_asked_to() {
         let text = "PROJ-1\n".repeat(10);
-        assert_eq!(links("a.md", &text, &AtomicBool::new(true)), None);
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        assert_eq!(links("a.md", &text, &cancel), None);
         let ids: String = each(MAX_LINKS + 9, |n| format!("PROJ-{n} "));
-        let some = links("a.md", &ids, &AtomicBool::new(false)).unwrap();
+        let some = links("a.md", &ids, &CancellationToken::new()).unwrap();
         assert_eq!(some.len(), MAX_LINKS);
     }
 

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use super::base::{KnowledgeBase, SharedStore};
 use super::error::KbError;
@@ -130,17 +131,17 @@ impl StoreAdministration {
     }
 
     /// Makes the tables of this version that are missing.
-    pub fn prepare(&self, stop: &AtomicBool) -> Result<(), KbError> {
-        self.server.prepare(Limits::of_a_call(stop))
+    pub fn prepare(&self, cancel: &CancellationToken) -> Result<(), KbError> {
+        self.server.prepare(Limits::of_a_call(cancel))
     }
 
     /// Reads the state of the store; makes nothing.
-    pub fn state(&self, stop: &AtomicBool) -> Result<StoreState, KbError> {
-        self.server.state(Limits::of_a_call(stop))
+    pub fn state(&self, cancel: &CancellationToken) -> Result<StoreState, KbError> {
+        self.server.state(Limits::of_a_call(cancel))
     }
 
     /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.
-    pub fn drop_space(&self, name: &str, stop: &AtomicBool) -> Result<bool, KbError> {
-        self.server.drop_space(name, Limits::of_a_call(stop))
+    pub fn drop_space(&self, name: &str, cancel: &CancellationToken) -> Result<bool, KbError> {
+        self.server.drop_space(name, Limits::of_a_call(cancel))
     }
 }

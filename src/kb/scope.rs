@@ -1,7 +1,8 @@
 //! What a question is kept within: the documents that it names after an `@`, and its filters.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
@@ -41,16 +42,16 @@ impl Scope {
     pub fn from_question(
         base: &KnowledgeBase,
         question: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<ScopedQuestion>, ToolError> {
         let read = filters(question);
         let mut scope = Self {
             filters: read.list,
             ..Self::default()
         };
-        let rest = scope.take_names(base, &without_filters(question), stop)?;
+        let rest = scope.take_names(base, &without_filters(question), cancel)?;
         let mut remarks = read.refused;
-        remarks.extend(scope.drop_ineffective_filters(base, stop)?);
+        remarks.extend(scope.drop_ineffective_filters(base, cancel)?);
         if scope.is_unlimited() && remarks.is_empty() {
             return Ok(None);
         }
@@ -68,7 +69,7 @@ impl Scope {
             .conditions()
             .filter(|condition| !condition.is_of_passages())
             .collect();
-        scope.documents = documents_with(base, scope.named.as_ref(), &of_documents, stop)?;
+        scope.documents = documents_with(base, scope.named.as_ref(), &of_documents, cancel)?;
         Ok(Some(ScopedQuestion {
             scope,
             query,
@@ -81,13 +82,13 @@ impl Scope {
         &mut self,
         base: &KnowledgeBase,
         question: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<String, ToolError> {
         if !question.contains('@') {
             return Ok(question.to_owned());
         }
         let first_name = |names: &[&str]| {
-            let found = base.documents_named(names.iter().copied(), stop).ok()?;
+            let found = base.documents_named(names.iter().copied(), cancel).ok()?;
             found.iter().position(|sources| !sources.is_empty())
         };
         let question = with_quoted_names(question, first_name);
@@ -97,7 +98,7 @@ impl Scope {
         }
         let mut documents = HashSet::new();
         let asked = mentions.iter().map(|mention| mention.name.as_str());
-        let found = base.documents_named(asked, stop)?;
+        let found = base.documents_named(asked, cancel)?;
         for (mention, found) in mentions.into_iter().zip(found) {
             if found.is_empty() {
                 return Err(ToolError::BadArguments(format!(
@@ -119,7 +120,7 @@ impl Scope {
     fn drop_ineffective_filters(
         &mut self,
         base: &KnowledgeBase,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<String>, KbError> {
         let mut remarks = Vec::new();
         let mut kept = Vec::new();
@@ -137,7 +138,7 @@ impl Scope {
             for words in &phrase_filter.without {
                 let held = base
                     .reader()
-                    .chunks_with(&words.terms(), Within::all(stop))?;
+                    .chunks_with(&words.terms(), Within::all(cancel))?;
                 if held.is_empty() {
                     remarks.push(format!("{written} leaves out nothing: no passage holds it"));
                 }
@@ -177,7 +178,7 @@ impl Scope {
         &self,
         base: &KnowledgeBase,
         at: usize,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Self, KbError> {
         let mut filters = self.filters.clone();
         filters.remove(at);
@@ -187,7 +188,7 @@ impl Scope {
             .filter(|condition| !condition.is_of_passages())
             .collect();
         Ok(Self {
-            documents: documents_with(base, self.named.as_ref(), &conditions, stop)?,
+            documents: documents_with(base, self.named.as_ref(), &conditions, cancel)?,
             named: self.named.clone(),
             names: self.names.clone(),
             phrase_filter: PhraseFilter::new(filters.iter().map(|filter| &filter.condition)),
@@ -199,13 +200,13 @@ impl Scope {
     pub fn why_empty(
         &self,
         base: &KnowledgeBase,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<String>, KbError> {
         if self.documents.as_ref().is_some_and(HashSet::is_empty) {
             let mut blamed = BTreeSet::new();
             for filter in &self.filters {
                 let condition = &filter.condition;
-                let alone = documents_with(base, self.named.as_ref(), &[condition], stop)?;
+                let alone = documents_with(base, self.named.as_ref(), &[condition], cancel)?;
                 if !condition.is_of_passages() && alone.is_some_and(|left| left.is_empty()) {
                     blamed.insert(filter.written.as_str());
                 }
@@ -231,7 +232,7 @@ impl Scope {
                 phrases: vec![words.clone()],
                 without: Vec::new(),
             };
-            let within = self.limits(stop.into()).saying(&only);
+            let within = self.limits(cancel.into()).saying(&only);
             if base.passages_saying(within)? == Some(0) {
                 let where_left = if self.documents.is_some() {
                     " of the documents left"
@@ -317,7 +318,7 @@ fn documents_with(
     base: &KnowledgeBase,
     named: Option<&HashSet<String>>,
     conditions: &[&Condition],
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Option<HashSet<String>>, KbError> {
     if conditions
         .iter()
@@ -326,7 +327,7 @@ fn documents_with(
         return Ok(named.cloned());
     }
     let reader = base.reader();
-    let limits = || Limits::of_a_call(stop);
+    let limits = || Limits::of_a_call(cancel);
     let mut globs: Vec<HashSet<String>> = Vec::new();
     for condition in conditions {
         if let Condition::File(pattern) = condition

@@ -11,8 +11,9 @@ mod embedding;
 mod file_reading;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
 
 use super::budget::ByteBudget;
 use super::error::KbError;
@@ -23,9 +24,6 @@ use crate::domain::LineRange;
 
 pub use changes::Changes;
 pub(super) use changes::{SkippedFiles, plan};
-
-/// A stop flag that is never raised.
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How far an update is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,19 +113,18 @@ pub(crate) struct Job<'a> {
     pub budget: &'a ByteBudget,
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Ends the update as soon as possible.
-    pub stop: &'a AtomicBool,
+    pub cancel: &'a CancellationToken,
     /// The chunks that the embedding has refused in this process.
     pub refused: &'a Mutex<RefusedChunks>,
     /// How its embedding shares the cores.
     pub priority: BulkPriority,
     /// Ends an embedding as soon as something has been embedded.
-    pub pause: Option<&'a AtomicBool>,
+    pub pause: Option<&'a CancellationToken>,
 }
 
 impl Job<'_> {
     fn is_to_pause(&self) -> bool {
-        self.pause
-            .is_some_and(|pause| pause.load(Ordering::Relaxed))
+        self.pause.is_some_and(CancellationToken::is_cancelled)
     }
 
     fn refused_chunks(&self) -> MutexGuard<'_, RefusedChunks> {
@@ -136,12 +133,12 @@ impl Job<'_> {
 
     /// The limits of a call to the index that begins now.
     pub fn limits(&self) -> Limits<'_> {
-        Limits::of_a_call(self.stop)
+        Limits::of_a_call(self.cancel)
     }
 
-    /// Counts what the index holds. A stop does not end this, since the documents are changed already.
+    /// Counts what the index holds. Cancelling does not end this, since the documents are changed already.
     fn count(&self, report: &mut UpdateReport) -> Result<(), KbError> {
-        let counts = self.store.reader().counts(Limits::of_a_call(&NEVER))?;
+        let counts = self.store.reader().counts(Limits::without_cancel())?;
         report.documents = counts.documents;
         report.chunks = counts.chunks;
         report.words_only = counts.words_only;

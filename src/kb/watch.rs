@@ -12,11 +12,11 @@ mod scope;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use notify::{Config, Event, RecommendedWatcher, Watcher};
+use tokio_util::sync::CancellationToken;
 
 use super::{Changes, KnowledgeBase};
 use directories::{WatchOutcome, WatchedDirectories};
@@ -104,18 +104,18 @@ impl Watch {
 
     /// Whether [`Watch::close`] was called.
     pub fn is_closed(&self) -> bool {
-        self.closed().load(Ordering::Relaxed)
+        self.closed().is_cancelled()
     }
 
-    /// Raised by [`Watch::close`].
-    pub fn closed(&self) -> &AtomicBool {
+    /// Cancelled by [`Watch::close`].
+    pub fn closed(&self) -> &CancellationToken {
         &self.debouncer.closed
     }
 
-    /// Raised as long as events wait to be fetched, and for ever by [`Watch::close`]: work that is
-    /// less urgent than they are pauses.
-    pub fn interrupt(&self) -> &AtomicBool {
-        &self.debouncer.interrupt
+    /// Cancelled by the next event, or already while some wait to be fetched, and by [`Watch::close`]:
+    /// work that is less urgent than they are pauses. Each piece of work takes it anew.
+    pub fn interrupt(&self) -> CancellationToken {
+        self.debouncer.state().interrupt.clone()
     }
 
     /// Waits for changes; not longer than `due`, if it is given and nothing has happened by then.
@@ -295,7 +295,7 @@ fn silent_file_system(folder: &Path) -> Option<&'static str> {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.debouncer.closed.store(true, Ordering::Relaxed);
+        self.debouncer.closed.cancel();
     }
 }
 
@@ -326,13 +326,14 @@ const PLACES: usize = 4096;
 pub(super) struct Debouncer {
     state: Mutex<DebouncerState>,
     more: Condvar,
-    pub(super) interrupt: AtomicBool,
-    pub(super) closed: AtomicBool,
+    pub(super) closed: CancellationToken,
 }
 
 #[derive(Default)]
 struct DebouncerState {
     events: PendingEvents,
+    /// Cancelled by the first of them.
+    interrupt: CancellationToken,
     /// When the first and the last of it came.
     since: Option<(Instant, Instant)>,
     /// Folders found to be ignored: what happens in them does not matter.
@@ -374,7 +375,7 @@ impl Debouncer {
             let now = Instant::now();
             let first = state.since.map_or(now, |(first, _)| first);
             state.since = Some((first, now));
-            self.interrupt.store(true, Ordering::Relaxed);
+            state.interrupt.cancel();
             drop(state);
             self.more.notify_all();
         }
@@ -382,8 +383,8 @@ impl Debouncer {
 
     pub fn close(&self) {
         let state = self.state();
-        self.closed.store(true, Ordering::Relaxed);
-        self.interrupt.store(true, Ordering::Relaxed);
+        self.closed.cancel();
+        state.interrupt.cancel();
         drop(state);
         self.more.notify_all();
     }
@@ -397,7 +398,7 @@ impl Debouncer {
     pub fn wait(&self, until: Option<Instant>) -> WaitResult {
         let mut state = self.state();
         loop {
-            if self.closed.load(Ordering::Relaxed) {
+            if self.closed.is_cancelled() {
                 return WaitResult::Closed;
             }
             let now = Instant::now();
@@ -411,7 +412,7 @@ impl Debouncer {
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
                 Some(_) if state.since.take().is_some() => {
-                    self.interrupt.store(false, Ordering::Relaxed);
+                    state.interrupt = CancellationToken::new();
                     return WaitResult::Events(std::mem::take(&mut state.events));
                 }
                 Some(_) => return WaitResult::TimedOut,
@@ -526,7 +527,7 @@ mod tests_of_debouncer {
         ] {
             debouncer.receive(Ok(event), &scope);
         }
-        assert!(!debouncer.interrupt.load(Ordering::Relaxed));
+        assert!(!debouncer.state().interrupt.is_cancelled());
         assert!(matches!(
             debouncer.wait(Some(Instant::now())),
             WaitResult::TimedOut
@@ -537,12 +538,12 @@ mod tests_of_debouncer {
                 &scope,
             );
         }
-        assert!(debouncer.interrupt.load(Ordering::Relaxed));
+        assert!(debouncer.state().interrupt.is_cancelled());
         let WaitResult::Events(events) = debouncer.wait(Some(Instant::now())) else {
             panic!("500 reports are events");
         };
         assert_eq!((events.paths.len(), events.everything), (250, false));
-        assert!(!debouncer.interrupt.load(Ordering::Relaxed));
+        assert!(!debouncer.state().interrupt.is_cancelled());
         assert!(matches!(
             debouncer.wait(Some(Instant::now())),
             WaitResult::TimedOut
@@ -572,7 +573,7 @@ mod tests_of_debouncer {
         let debouncer = Debouncer::default();
         debouncer.close();
         assert!(matches!(debouncer.wait(None), WaitResult::Closed));
-        assert!(debouncer.interrupt.load(Ordering::Relaxed));
+        assert!(debouncer.state().interrupt.is_cancelled());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Whole documents, to be read and not searched: of a base, and single files without one.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
+
+use tokio_util::sync::CancellationToken;
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
@@ -53,29 +54,29 @@ impl DocumentReader {
     pub fn whole_document(
         &self,
         source: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<WholeDocument, ToolError> {
-        read(&self.roots, &self.texts, source, stop)
+        read(&self.roots, &self.texts, source, cancel)
     }
 }
 
 impl KnowledgeBase {
     /// The document that evidence names `source`, as it is now. Blocks, for as long as taking it
-    /// apart takes, and gives up soon after `stop` is raised.
+    /// apart takes, and gives up soon after `cancel` is cancelled.
     pub fn whole_document(
         &self,
         source: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<WholeDocument, ToolError> {
-        read(self.roots(), self.texts(), source, stop)
+        read(self.roots(), self.texts(), source, cancel)
     }
 }
 
 impl KnowledgeBase {
     /// Reads a file of the base, which need not be a document of the index, and says why it cannot be read.
     /// Blocks.
-    pub fn can_read(&self, resolved: &Path, stop: &AtomicBool) -> Result<(), ToolError> {
-        self.read_unless(resolved, stop).map(drop)
+    pub fn can_read(&self, resolved: &Path, cancel: &CancellationToken) -> Result<(), ToolError> {
+        self.read_unless(resolved, cancel).map(drop)
     }
 }
 
@@ -90,12 +91,12 @@ impl KnowledgeBase {
     pub(crate) fn stored_document(
         &self,
         source: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Extraction>, KbError> {
         if self.shared_store().is_none() {
             return Ok(None);
         }
-        let (reader, limits) = (self.reader(), || Limits::of_a_call(stop));
+        let (reader, limits) = (self.reader(), || Limits::of_a_call(cancel));
         let known = reader.look_up(&[source], limits())?;
         let document = known.into_iter().next().and_then(|known| known.document);
         let Some(document) = document else {
@@ -109,12 +110,12 @@ impl KnowledgeBase {
     pub(crate) fn stored_beginnings(
         &self,
         sources: &[&str],
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<(String, Extraction)>, KbError> {
         if self.shared_store().is_none() || sources.is_empty() {
             return Ok(Vec::new());
         }
-        let (reader, limits) = (self.reader(), Limits::of_a_call(stop));
+        let (reader, limits) = (self.reader(), Limits::of_a_call(cancel));
         let passages = reader.openings(sources, PASSAGES_OF_BEGINNING, limits)?;
         let documents = passages.chunk_by(|a, b| a.source == b.source);
         let documents = documents.filter_map(|passages| {
@@ -148,13 +149,13 @@ fn read(
     roots: &Roots,
     texts: &TextCache,
     source: &str,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<WholeDocument, ToolError> {
     let path = roots.resolve(source)?;
     let failed = |reason: SkipReason| ToolError::Failed(format!("{source}: {reason}"));
     let file = roots.open_file(&path).map_err(SkipReason::from);
     let file = file.map_err(failed)?;
-    let extraction = texts.document_unless(&file, source, stop);
+    let extraction = texts.document_unless(&file, source, cancel);
     Ok(WholeDocument {
         extraction: extraction.map_err(failed)?,
         is_lines: extract::is_lines(&file),
@@ -191,7 +192,7 @@ impl FileText {
         if let Some(recognition) = recognition {
             extractor.recognise(recognition);
         }
-        let extraction = extractor.extract(&file, &name, &AtomicBool::new(false))?;
+        let extraction = extractor.extract(&file, &name, &CancellationToken::new())?;
         Ok(Self {
             fields: extraction.fields(),
             extraction,

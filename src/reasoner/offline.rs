@@ -17,9 +17,9 @@ mod support;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{
     self, Analysis, AnalyzeJob, AnswerSink, AnswerStance, Caller, ChooseJob, ChosenEvidence,
@@ -234,10 +234,10 @@ impl OfflineReasoner {
         work: impl FnOnce(&dyn Embedder) -> Result<T, EmbedError> + Send + 'static,
     ) -> Result<T, ReasonerError> {
         let embedder = Arc::clone(&self.embedder);
-        let work = move |stop: &AtomicBool| {
+        let work = move |cancel: &CancellationToken| {
             work(&CancellableEmbedder {
                 embedder: embedder.as_ref(),
-                stop,
+                cancel,
             })
         };
         let done = ports::blocking(work).await;
@@ -353,12 +353,12 @@ fn pieces(text: &str) -> Vec<String> {
 /// An embedding for one piece of work, until that is stopped.
 pub(super) struct CancellableEmbedder<'a> {
     pub(super) embedder: &'a dyn Embedder,
-    pub(super) stop: &'a AtomicBool,
+    pub(super) cancel: &'a CancellationToken,
 }
 
 impl CancellableEmbedder<'_> {
     fn unless_stopped<T>(&self, made: Option<T>) -> Result<T, EmbedError> {
-        let made = made.filter(|_| !self.stop.load(Ordering::Relaxed));
+        let made = made.filter(|_| !self.cancel.is_cancelled());
         made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 }
@@ -369,7 +369,7 @@ impl Embedder for CancellableEmbedder<'_> {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.unless_stopped(self.embedder.embed_stoppable(texts, self.stop.into())?)
+        self.unless_stopped(self.embedder.embed_stoppable(texts, self.cancel.into())?)
     }
 
     fn embed_tokens(
@@ -378,8 +378,8 @@ impl Embedder for CancellableEmbedder<'_> {
         tokens: TokensWanted,
         _: Caller<'_>,
     ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
-        let stop = self.stop.into();
-        let made = self.embedder.embed_tokens(texts, tokens, stop)?;
+        let cancel = self.cancel.into();
+        let made = self.embedder.embed_tokens(texts, tokens, cancel)?;
         self.unless_stopped(made).map(Some)
     }
 

@@ -1,6 +1,6 @@
 //! Which filter of a question left nothing.
 
-use std::sync::atomic::AtomicBool;
+use tokio_util::sync::CancellationToken;
 
 use super::hits::is_relevant;
 use crate::kb::{KbError, KnowledgeBase, Scope};
@@ -14,15 +14,15 @@ pub(super) fn explain_empty_filters(
     base: &KnowledgeBase,
     scope: &Scope,
     query: &str,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Option<String>, KbError> {
-    if let Some(why) = scope.why_empty(base, stop)? {
+    if let Some(why) = scope.why_empty(base, cancel)? {
         return Ok(Some(format!("{why}.")));
     }
     let mut without = Vec::new();
     for (at, written) in scope.filter_texts().enumerate() {
-        let wider = scope.without_filter(base, at, stop)?;
-        let hits = base.hybrid(query, &[], LOOKED_FOR, wider.limits(stop.into()))?;
+        let wider = scope.without_filter(base, at, cancel)?;
+        let hits = base.hybrid(query, &[], LOOKED_FOR, wider.limits(cancel.into()))?;
         let found = hits.iter().filter(|hit| is_relevant(hit)).count();
         if found > 0 {
             without.push(format!("without {written}, {}", passages(found)));

@@ -7,7 +7,8 @@
 //! plainly a line states the link: 1.0 a line that names the relation, 0.8 a link, 0.6 a mention.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use super::grow::with_topics;
 use crate::agent::ports::{Caller, ToolError};
@@ -27,7 +28,7 @@ pub(super) fn run(
     base: &KnowledgeBase,
     entity: &str,
     scope: &Scope,
-    Caller { stop, .. }: Caller<'_>,
+    Caller { cancel, .. }: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     let entity = entity.trim();
     if entity.is_empty() {
@@ -35,14 +36,14 @@ pub(super) fn run(
             "entity_id is empty; give a document or an id such as PROJ-123".to_owned(),
         ));
     }
-    let node = GraphNode::find(base, entity, stop)?;
+    let node = GraphNode::find(base, entity, cancel)?;
     let own: Vec<&str> = node.documents.iter().map(String::as_str).collect();
     let mut linking = Vec::new();
     for (source, mut links) in base.links_of(&own)? {
         links.retain(|link| !node.targets.are_meant_by(link));
         linking.push((source, true, links));
     }
-    let others = base.links_to(&node.targets, stop)?.into_iter();
+    let others = base.links_to(&node.targets, cancel)?.into_iter();
     let others = others.filter(|(source, _)| !node.documents.contains(source));
     linking.extend(others.map(|(source, links)| (source, false, links)));
     linking.retain(|(source, ..)| scope.holds(source));
@@ -63,7 +64,7 @@ pub(super) fn run(
     // Stable: equally plain lines stay in the order of their files.
     passages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.own.cmp(&a.own)));
     passages.truncate(MAX_PASSAGES);
-    Ok(with_topics(base, read(base, passages, stop), stop))
+    Ok(with_topics(base, read(base, passages, cancel), cancel))
 }
 
 /// What was asked for: an id, documents, or both (`PROJ-101` is a ticket and `PROJ-101.md`).
@@ -73,8 +74,12 @@ struct GraphNode {
 }
 
 impl GraphNode {
-    fn find(base: &KnowledgeBase, entity: &str, stop: &AtomicBool) -> Result<Self, ToolError> {
-        let mut found: HashSet<String> = base.find_documents(entity, stop)?.into_iter().collect();
+    fn find(
+        base: &KnowledgeBase,
+        entity: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Self, ToolError> {
+        let mut found: HashSet<String> = base.find_documents(entity, cancel)?.into_iter().collect();
         if found.is_empty() && entity.contains('/') {
             let resolved = base.resolve(entity)?;
             found.extend(base.source_of(&resolved));
@@ -190,13 +195,17 @@ fn collect(
 
 /// The passages from the files as they are now, best first; without those whose file has become
 /// shorter since it was indexed.
-fn read(base: &KnowledgeBase, passages: Vec<LinkPassage>, stop: &AtomicBool) -> Vec<Evidence> {
+fn read(
+    base: &KnowledgeBase,
+    passages: Vec<LinkPassage>,
+    cancel: &CancellationToken,
+) -> Vec<Evidence> {
     let mut documents: HashMap<String, Option<Extraction>> = HashMap::new();
     let mut found: Vec<Evidence> = Vec::new();
     for passage in passages {
         let document = documents.entry(passage.source.clone()).or_insert_with(|| {
             let resolved = base.resolve(&passage.source).ok()?;
-            base.read_unless(&resolved, stop).ok()
+            base.read_unless(&resolved, cancel).ok()
         });
         let Some(document) = document else { continue };
         let text: Vec<&str> = document.text.lines().collect();

@@ -14,7 +14,7 @@ pub(super) fn run(
     scope: &Scope,
     caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
-    let stop = caller.stop;
+    let cancel = caller.cancel;
     let found = base
         .grep(query, MAX_PASSAGES, scope.limits(caller))?
         .into_iter()
@@ -22,7 +22,7 @@ pub(super) fn run(
             core: found.matching,
             item: evidence(found),
         });
-    Ok(grown(base, found.collect(), scope, stop))
+    Ok(grown(base, found.collect(), scope, cancel))
 }
 
 fn evidence(found: GrepPassage) -> Evidence {

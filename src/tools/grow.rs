@@ -5,7 +5,8 @@
 //! is read once for all its passages.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Evidence, LineRange, Topic, is_same_passage};
 use crate::kb::{Extraction, KnowledgeBase, Outline, Scope};
@@ -25,9 +26,9 @@ pub(super) struct FoundPassage {
 pub(super) fn with_topics(
     base: &KnowledgeBase,
     mut found: Vec<Evidence>,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Vec<Evidence> {
-    let documents = Documents::load(base, found.iter(), stop);
+    let documents = Documents::load(base, found.iter(), cancel);
     let outlines = documents.outlines();
     for item in &mut found {
         if let Some(outline) = outlines.get(item.source.as_str()) {
@@ -44,13 +45,13 @@ pub(super) fn grown(
     base: &KnowledgeBase,
     found: Vec<FoundPassage>,
     scope: &Scope,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Vec<Evidence> {
     let is_wanted = |outline: &Outline<'_>, lines| {
         let text = outline.text(lines);
         text.is_none_or(|text| scope.lets_through(&text))
     };
-    let documents = Documents::load(base, found.iter().map(|found| &found.item), stop);
+    let documents = Documents::load(base, found.iter().map(|found| &found.item), cancel);
     let outlines = documents.outlines();
     let mut grown: Vec<Evidence> = Vec::with_capacity(found.len());
     for FoundPassage { mut item, core } in found {
@@ -102,20 +103,20 @@ impl Documents {
     fn load<'e>(
         base: &KnowledgeBase,
         found: impl Iterator<Item = &'e Evidence>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Self {
         let mut documents: HashMap<String, Extraction> = HashMap::new();
         let mut elsewhere = Vec::new();
         for item in found {
             let source = item.source.as_str();
-            if stop.load(Ordering::Relaxed)
+            if cancel.is_cancelled()
                 || documents.contains_key(source)
                 || elsewhere.contains(&source)
             {
                 continue;
             }
             if let Ok(file) = base.resolve(source)
-                && let Ok(document) = base.read_unless(&file, stop)
+                && let Ok(document) = base.read_unless(&file, cancel)
             {
                 if document.text.len() <= LARGEST_TEXT {
                     documents.insert(item.source.clone(), document);
@@ -125,7 +126,7 @@ impl Documents {
                 elsewhere.push(source);
             }
         }
-        let stored = base.stored_beginnings(&elsewhere, stop);
+        let stored = base.stored_beginnings(&elsewhere, cancel);
         documents.extend(stored.unwrap_or_default());
         Self(documents)
     }

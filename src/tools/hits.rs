@@ -1,6 +1,6 @@
 //! What a search brings, as evidence.
 
-use std::sync::atomic::AtomicBool;
+use tokio_util::sync::CancellationToken;
 
 use super::grow::{FoundPassage, grown, topic_of_chunk};
 use crate::domain::{Evidence, EvidenceId, ToolName};
@@ -29,13 +29,13 @@ pub(super) fn grown_evidence(
     tool: ToolName,
     hits: impl IntoIterator<Item = Hit>,
     scope: &Scope,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Vec<Evidence> {
     let found = hits.into_iter().map(|hit| FoundPassage {
         core: hit.lines,
         item: evidence(tool, hit),
     });
-    grown(base, found.collect(), scope, stop)
+    grown(base, found.collect(), scope, cancel)
 }
 
 /// A scan always has a nearest neighbour, also for a question about something else. Unrelated

@@ -16,7 +16,7 @@ pub(super) fn run(
     scope: &Scope,
     caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
-    let stop = caller.stop;
+    let cancel = caller.cancel;
     let hits = base
         .hybrid(query, keywords, TOP, scope.limits(caller))?
         .into_iter()
@@ -26,6 +26,6 @@ pub(super) fn run(
         ToolName::HybridSearch,
         hits,
         scope,
-        stop,
+        cancel,
     ))
 }

@@ -7,7 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
 
 use super::grow::with_topics;
 use super::hits::{evidence, grown_evidence, is_relevant, nearness};
@@ -75,26 +76,26 @@ pub(super) fn run(
             "query is empty; say what to look for in the files".to_owned(),
         ));
     }
-    let stop = caller.stop;
+    let cancel = caller.cancel;
     let path = path.map(str::trim).filter(|path| !path.is_empty());
     if let Some(filter) = filter
         .1
         .and_then(|values| FieldFilter::parse(filter.0, values))
     {
         let files = path
-            .map(|path| files_at(base, path, scope, stop))
+            .map(|path| files_at(base, path, scope, cancel))
             .transpose()?;
-        return that_say(base, query, &filter, files.as_ref(), scope, stop);
+        return that_say(base, query, &filter, files.as_ref(), scope, cancel);
     }
     if query.trim() == EVERYTHING {
         let files = path
-            .map(|path| files_at(base, path, scope, stop))
+            .map(|path| files_at(base, path, scope, cancel))
             .transpose()?;
-        return listed(base, files.as_ref(), scope, stop);
+        return listed(base, files.as_ref(), scope, cancel);
     }
     let named = match path {
-        Some(path) => Some(files_at(base, path, scope, stop)?),
-        None => mentioned(base, query, scope, stop)?,
+        Some(path) => Some(files_at(base, path, scope, cancel)?),
+        None => mentioned(base, query, scope, cancel)?,
     };
     let (files, by_name) = match named {
         Some(files) => (files, true),
@@ -113,14 +114,14 @@ pub(super) fn run(
     if kept.is_empty() && by_name {
         let mut sources: Vec<String> = files.into_iter().collect();
         sources.sort();
-        return openings(base, &sources, MAX_FILES, scope, stop);
+        return openings(base, &sources, MAX_FILES, scope, cancel);
     }
     Ok(grown_evidence(
         base,
         ToolName::LocalFileQa,
         kept,
         scope,
-        stop,
+        cancel,
     ))
 }
 
@@ -133,13 +134,13 @@ fn that_say(
     filter: &FieldFilter,
     files: Option<&HashSet<String>>,
     scope: &Scope,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Vec<Evidence>, ToolError> {
     let within = files.map_or_else(
-        || scope.limits(stop.into()),
-        |files| scope.limits_among(files, stop),
+        || scope.limits(cancel.into()),
+        |files| scope.limits_among(files, cancel),
     );
-    let mut found = base.with_fields(filter, within, stop)?;
+    let mut found = base.with_fields(filter, within, cancel)?;
     let words = words(query);
     let is_meant =
         |passage: &FieldPassage| passage.values.iter().any(|value| is_one_of(value, &words));
@@ -150,7 +151,7 @@ fn that_say(
     Ok(with_topics(
         base,
         found.into_iter().map(evidence_from).collect(),
-        stop,
+        cancel,
     ))
 }
 
@@ -185,18 +186,18 @@ fn files_at(
     base: &KnowledgeBase,
     path: &str,
     scope: &Scope,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<HashSet<String>, ToolError> {
     let resolved = base.resolve(path);
     if let Ok(resolved) = &resolved {
         let found = base.sources_under(resolved)?;
         return if found.is_empty() {
-            Err(not_indexed(base, path, resolved, stop))
+            Err(not_indexed(base, path, resolved, cancel))
         } else {
             scope.narrow(found, path)
         };
     }
-    let found = base.find_documents(path, stop)?;
+    let found = base.find_documents(path, cancel)?;
     match resolved {
         Err(error) if found.is_empty() => Err(error),
         _ => scope.narrow(found.into_iter().collect(), path),
@@ -204,11 +205,16 @@ fn files_at(
 }
 
 /// Why something that is there has no documents.
-fn not_indexed(base: &KnowledgeBase, path: &str, resolved: &Path, stop: &AtomicBool) -> ToolError {
+fn not_indexed(
+    base: &KnowledgeBase,
+    path: &str,
+    resolved: &Path,
+    cancel: &CancellationToken,
+) -> ToolError {
     if resolved.is_dir() {
         return ToolError::BadArguments(format!("{path} holds no documents"));
     }
-    match base.read_unless(resolved, stop) {
+    match base.read_unless(resolved, cancel) {
         Err(error) => error,
         Ok(_) => ToolError::Failed(format!(
             "{path} is not in the index yet; read_file shows what it says"
@@ -220,9 +226,9 @@ fn mentioned(
     base: &KnowledgeBase,
     query: &str,
     scope: &Scope,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Option<HashSet<String>>, ToolError> {
-    let found = base.mentioned_documents(query, stop)?.into_iter();
+    let found = base.mentioned_documents(query, cancel)?.into_iter();
     let found: HashSet<String> = found.filter(|source| scope.holds(source)).collect();
     Ok((!found.is_empty()).then_some(found))
 }
@@ -237,7 +243,7 @@ fn files_about(
     let mut best: HashMap<String, f64> = HashMap::new();
     let words = words(query);
     let hits = base.hybrid(&topic(query), &[], POOL, scope.limits(caller))?;
-    for source in base.documents_named_by(&words, caller.stop)? {
+    for source in base.documents_named_by(&words, caller.cancel)? {
         if scope.holds(&source) {
             best.insert(source, 0.0);
         }
@@ -306,10 +312,10 @@ fn listed(
     base: &KnowledgeBase,
     files: Option<&HashSet<String>>,
     scope: &Scope,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Vec<Evidence>, ToolError> {
     let mut sources: Vec<String> = Vec::new();
-    base.for_each_document(stop, |document| {
+    base.for_each_document(cancel, |document| {
         let source = &document.source;
         if scope.holds(source) && files.is_none_or(|files| files.contains(source)) {
             sources.push(source.clone());
@@ -321,7 +327,7 @@ fn listed(
         let depth = source.matches('/').count();
         (depth, rank.unwrap_or(FIRST.len()), source.clone())
     });
-    openings(base, &sources, MOST_LISTED + 1, scope, stop)
+    openings(base, &sources, MOST_LISTED + 1, scope, cancel)
 }
 
 /// So many files from their beginning, without those that hold nothing.
@@ -330,15 +336,17 @@ fn openings(
     sources: &[String],
     most: usize,
     scope: &Scope,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Vec<Evidence>, ToolError> {
     let mut found = Vec::new();
     for some in sources.chunks(most) {
-        if found.len() == most || stop.load(Ordering::Relaxed) {
+        if found.len() == most || cancel.is_cancelled() {
             break;
         }
         let some: Vec<&str> = some.iter().map(String::as_str).collect();
-        let passages = base.openings(&some, scope.limits(stop.into()))?.into_iter();
+        let passages = base
+            .openings(&some, scope.limits(cancel.into()))?
+            .into_iter();
         for passage in passages.take(most - found.len()) {
             let hit = Hit {
                 source: passage.source,
@@ -353,5 +361,5 @@ fn openings(
             found.push(evidence(ToolName::LocalFileQa, hit));
         }
     }
-    Ok(with_topics(base, found, stop))
+    Ok(with_topics(base, found, cancel))
 }

@@ -2,7 +2,8 @@
 //! measured.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
@@ -19,16 +20,18 @@ pub(super) fn run(
     start: Option<usize>,
     end: Option<usize>,
     scope: &Scope,
-    Caller { stop, .. }: Caller<'_>,
+    Caller { cancel, .. }: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     let resolved = match base
         .resolve(path)
-        .or_else(|error| as_called(base, path, stop).ok_or(error))
+        .or_else(|error| as_called(base, path, cancel).ok_or(error))
     {
         Ok(resolved) => resolved,
         // What others have indexed need not lie here.
         Err(error) => {
-            let stored = base.stored_document(path, stop).map_err(ToolError::from)?;
+            let stored = base
+                .stored_document(path, cancel)
+                .map_err(ToolError::from)?;
             let stored = stored.filter(|_| scope.holds(path));
             return excerpt(path.to_owned(), &stored.ok_or(error)?, start, end);
         }
@@ -42,13 +45,13 @@ pub(super) fn run(
     if !scope.holds(&source) {
         return Err(scope.outside(&source));
     }
-    let document = base.read_unless(&resolved, stop)?;
+    let document = base.read_unless(&resolved, cancel)?;
     excerpt(source, &document, start, end)
 }
 
 /// The file that is meant by a path which is none: by the last words of it, as many as there can be, or
 /// by a part of its name that no other file has.
-fn as_called(base: &KnowledgeBase, path: &str, stop: &AtomicBool) -> Option<PathBuf> {
+fn as_called(base: &KnowledgeBase, path: &str, cancel: &CancellationToken) -> Option<PathBuf> {
     if path.starts_with(['/', '~']) || path.contains("..") {
         return None;
     }
@@ -58,7 +61,7 @@ fn as_called(base: &KnowledgeBase, path: &str, stop: &AtomicBool) -> Option<Path
         .take(MOST_WORDS)
         .find_map(|name| {
             let named = || {
-                let found = base.documents_named(std::iter::once(name), stop).ok()?;
+                let found = base.documents_named(std::iter::once(name), cancel).ok()?;
                 match &found.first()?[..] {
                     [only] => base.resolve(only).ok(),
                     _ => None,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 use super::filter_diagnosis::explain_empty_filters;
 use super::run_tool;
@@ -36,9 +36,9 @@ impl Toolbox for KbToolbox {
         let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
         let (call, waits) = (call.clone(), waits.cloned());
         let tool = call.tool();
-        let run = move |stop: &AtomicBool| {
+        let run = move |cancel: &CancellationToken| {
             let waits = waits.as_ref();
-            run_tool(&base, &call, &scope, Caller { stop, waits })
+            run_tool(&base, &call, &scope, Caller { cancel, waits })
         };
         blocking(run)
             .await
@@ -50,7 +50,7 @@ impl Toolbox for KbToolbox {
             return Ok(None);
         }
         let (base, question) = (Arc::clone(&self.base), question.to_owned());
-        let found = blocking(move |stop| Scope::from_question(&base, &question, stop)).await;
+        let found = blocking(move |cancel| Scope::from_question(&base, &question, cancel)).await;
         let found = found.unwrap_or_else(|error| {
             let line = format!("looking for what the question names broke off: {error}");
             Err(ToolError::Failed(line))
@@ -80,7 +80,8 @@ impl Toolbox for KbToolbox {
         }
         let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
         let query = query.to_owned();
-        let why = blocking(move |stop| explain_empty_filters(&base, &scope, &query, stop)).await;
+        let why =
+            blocking(move |cancel| explain_empty_filters(&base, &scope, &query, cancel)).await;
         match why {
             Ok(Ok(why)) => why,
             Ok(Err(error)) => {
@@ -94,9 +95,9 @@ impl Toolbox for KbToolbox {
     async fn absent_words(&self, words: &[String]) -> Vec<String> {
         let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
         let mut words = words.to_vec();
-        let absent = move |stop: &AtomicBool| {
+        let absent = move |cancel: &CancellationToken| {
             words.retain(|word| {
-                base.is_absent(word, scope.limits(stop.into()))
+                base.is_absent(word, scope.limits(cancel.into()))
                     .unwrap_or(false)
             });
             words
@@ -107,8 +108,9 @@ impl Toolbox for KbToolbox {
     async fn spoken_of(&self, question: &Question) -> Option<Vec<String>> {
         let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
         let (subject, topics) = (question.subject.clone(), question.topics.clone());
-        let spoken_of =
-            move |stop: &AtomicBool| base.spoken_of(&subject, &topics, scope.limits(stop.into()));
+        let spoken_of = move |cancel: &CancellationToken| {
+            base.spoken_of(&subject, &topics, scope.limits(cancel.into()))
+        };
         let found = blocking(spoken_of).await.ok()?;
         found
             .inspect_err(|error| tracing::debug!(%error, "what the base speaks of is not known"))

@@ -25,7 +25,7 @@ pub(super) fn run(
             "k is 0; ask for 1 to {MAX_K} passages"
         )));
     }
-    let stop = caller.stop;
+    let cancel = caller.cancel;
     let hits = base
         .vector(query, passages(k), scope.limits(caller))?
         .into_iter()
@@ -35,6 +35,6 @@ pub(super) fn run(
         ToolName::VectorSearch,
         hits,
         scope,
-        stop,
+        cancel,
     ))
 }

@@ -1,6 +1,6 @@
 //! How a tool call sees one passage: where it stands in the lists of the call, and what cuts it off.
 
-use std::sync::atomic::AtomicBool;
+use tokio_util::sync::CancellationToken;
 
 use super::hits::is_relevant_by;
 use super::{hybrid_search, local_file_qa, run_tool, vector_search};
@@ -31,10 +31,10 @@ pub fn view_of_call(
     call: &ToolCall,
     scope: &Scope,
     (passage, text): (PassageLines<'_>, &str),
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> CallView {
     let mut view = CallView::default();
-    match run_tool(base, call, scope, stop.into()) {
+    match run_tool(base, call, scope, cancel.into()) {
         Ok(found) => {
             let mut places = found.iter();
             let place = places.position(|item| {
@@ -49,7 +49,7 @@ pub fn view_of_call(
         view.cut = Some(Cut::Filter);
         return view;
     }
-    let within = scope.limits(stop.into());
+    let within = scope.limits(cancel.into());
     let ranks = match call {
         ToolCall::HybridSearch {
             semantic_query,

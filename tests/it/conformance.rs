@@ -15,6 +15,7 @@ use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 use crate::frozen_demo;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
@@ -97,14 +98,14 @@ fn bench() -> Bench {
     let embedder = Arc::new(JudgeEmbedder::built_in());
     let pages = [frozen_demo::pages()];
     let knowledge = KnowledgeBase::open(&pages, place.path(), embedder.clone()).unwrap();
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     // Words are enough here: meaning is measured elsewhere and takes seconds to index.
     let after_words = |progress: kb_agent::kb::Progress| {
         if progress.phase == kb_agent::kb::Phase::Embedding {
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            cancel.cancel();
         }
     };
-    knowledge.update(&after_words, &stop).unwrap();
+    knowledge.update(&after_words, &cancel).unwrap();
     Bench {
         tools: Arc::new(KbToolbox::new(Arc::new(knowledge))),
         embedder,

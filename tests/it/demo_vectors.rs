@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use kb_agent::agent::ports::{EmbedError, Embedder};
 use kb_agent::embed::{BuiltInModel, DIMENSIONS, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use crate::frozen_demo;
 use crate::support::{cosine, saturates};
@@ -45,7 +45,7 @@ fn asked_of_the_model(
     let home = TempDir::new().unwrap();
     let embedder = over(texts.clone());
     let base = KnowledgeBase::open(&[pages], home.path(), embedder).unwrap();
-    base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+    base.update(&|_| {}, &CancellationToken::new()).unwrap();
     assert_eq!(base.status().pending, 0);
     let mut texts = texts.0.lock().unwrap().clone();
     texts.sort_unstable();

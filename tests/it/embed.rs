@@ -6,11 +6,11 @@
 //! pooling from what the smaller weights cost. Numbers are kept in 8 bits: .0001 of cosine.
 
 use crate::support::cosine;
-use std::sync::atomic::AtomicBool;
 
 use kb_agent::agent::ports::{Embedder, TokensWanted};
 use kb_agent::domain::Languages;
 use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
+use tokio_util::sync::CancellationToken;
 
 struct Reference {
     text: &'static str,
@@ -124,11 +124,11 @@ fn r12_any_text_has_a_vector() {
 #[test]
 fn r17_the_tokens_of_a_text_have_vectors_in_its_context() {
     let embedding = SentenceEmbedding::new(BuiltInModel::English);
-    let never = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let tokens = |texts: &[&str], most| {
         let languages = Languages::English;
         let wanted = TokensWanted { most, languages };
-        let made = embedding.embed_tokens(texts, wanted, (&never).into());
+        let made = embedding.embed_tokens(texts, wanted, (&cancel).into());
         made.unwrap().unwrap()
     };
     let made = tokens(&["The gate opens.", "A rusty gate", "法师"], 64);

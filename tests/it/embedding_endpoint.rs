@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use kb_agent::agent::ports::{BulkPriority, Embedder};
 use kb_agent::embed::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
 use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
@@ -127,19 +128,24 @@ async fn a_busy_server_is_asked_again_when_it_says_so() {
     })
     .await;
     let embedder = embedder(&at(&server), Some("m"));
-    let vectors = embedder.embed_unless(&["a"], BulkPriority::Idle, &AtomicBool::new(false));
+    let vectors = embedder.embed_unless(&["a"], BulkPriority::Idle, &CancellationToken::new());
     assert_eq!(vectors.unwrap().unwrap().len(), 1);
     assert_eq!(sizes(&server).await.len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_for_a_server_can_be_given_up() {
-    let server = server(|texts| embeddings(texts, 4).set_delay(Duration::from_mins(10))).await;
+    let cancel = CancellationToken::new();
+    let asked = cancel.clone();
+    let server = server(move |texts| {
+        asked.cancel();
+        embeddings(texts, 4).set_delay(Duration::from_mins(10))
+    })
+    .await;
     let embedder = embedder(&at(&server), Some("m"));
-    let stop = AtomicBool::new(true);
     assert_eq!(
         embedder
-            .embed_unless(&["a"], BulkPriority::Idle, &stop)
+            .embed_unless(&["a"], BulkPriority::Idle, &cancel)
             .unwrap(),
         None
     );
@@ -223,9 +229,9 @@ async fn what_cannot_work_is_one_line_after_one_request() {
         let server =
             server(move |_| ResponseTemplate::new(status).set_body_string(body.clone())).await;
         let embedder = embedder(&at(&server), Some("m"));
-        let stop = AtomicBool::new(false);
+        let cancel = CancellationToken::new();
         let error = embedder
-            .embed_unless(&["a", "b"], BulkPriority::Idle, &stop)
+            .embed_unless(&["a", "b"], BulkPriority::Idle, &cancel)
             .unwrap_err();
         let line = error.to_string();
         assert!(line.contains(expected), "{line}");
@@ -257,8 +263,8 @@ fn refusal(status: u16, message: &str) -> ResponseTemplate {
 }
 
 fn in_bulk(embedder: &EndpointEmbedder, texts: &[&str]) -> Vec<Vec<f32>> {
-    let stop = AtomicBool::new(false);
-    let made = embedder.embed_unless(texts, BulkPriority::Idle, &stop);
+    let cancel = CancellationToken::new();
+    let made = embedder.embed_unless(texts, BulkPriority::Idle, &cancel);
     made.unwrap().unwrap()
 }
 
@@ -449,15 +455,15 @@ async fn vectors_of_two_models_or_lengths_are_never_mixed() {
     let answered = dims.clone();
     let server = server(move |texts| embeddings(texts, answered.load(Ordering::Relaxed))).await;
     let place = Workplace::holding([("kb/a.md", "# Gate\n\nThe gate opens at seven.\n")]);
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let at = at(&server);
     let one = base(&place, &at, "one");
-    assert_eq!(one.update(&|_| (), &stop).unwrap().embedded, 1);
+    assert_eq!(one.update(&|_| (), &cancel).unwrap().embedded, 1);
 
     // Another model: a fresh set, and the old one is still there for who uses the old model.
     let two = base(&place, &at, "two");
     assert_eq!(two.status().pending, 1);
-    assert_eq!(two.update(&|_| (), &stop).unwrap().embedded, 1);
+    assert_eq!(two.update(&|_| (), &cancel).unwrap().embedded, 1);
     assert_eq!(base(&place, &at, "one").status().pending, 0);
 
     // The same model, and the server answers another length from one day to the next: it is another
@@ -465,7 +471,7 @@ async fn vectors_of_two_models_or_lengths_are_never_mixed() {
     dims.store(3, Ordering::Relaxed);
     place.file("kb/b.md", "# Door\n\nThe door is locked at nine.\n");
     let later = base(&place, &at, "one");
-    later.update_words(&|_| (), &stop).unwrap();
+    later.update_words(&|_| (), &cancel).unwrap();
     let hits = later.search(SearchMode::Hybrid, "locked door", 3).unwrap();
     assert_eq!(hits[0].source, "b.md", "its words are found all the same");
     let line = later.embedding_trouble().unwrap().to_string();
@@ -473,10 +479,10 @@ async fn vectors_of_two_models_or_lengths_are_never_mixed() {
                 index` embeds everything again";
     assert!(line.ends_with(says), "{line}");
     assert!(later.search(SearchMode::Vector, "locked door", 3).is_err());
-    assert_eq!(later.update(&|_| (), &stop).unwrap().embedded, 2);
+    assert_eq!(later.update(&|_| (), &cancel).unwrap().embedded, 2);
     assert!(later.search(SearchMode::Vector, "locked door", 3).is_ok());
     assert_eq!(later.embedding_trouble(), None);
-    assert_eq!(later.update(&|_| (), &stop).unwrap().embedded, 0);
+    assert_eq!(later.update(&|_| (), &cancel).unwrap().embedded, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -535,14 +541,14 @@ async fn r26_a_refused_text_is_listed_by_the_index_and_found_by_its_words() {
 
     // A process that stays does not ask for it again and again.
     let base = base(&place, &at(&server), "m");
-    let stop = AtomicBool::new(false);
-    assert_eq!(base.update(&|_| (), &stop).unwrap().unembedded.len(), 1);
+    let cancel = CancellationToken::new();
+    assert_eq!(base.update(&|_| (), &cancel).unwrap().unembedded.len(), 1);
     let asked = sizes(&server).await.len();
     assert_eq!((base.status().pending, base.status().words_only), (0, 1));
-    assert_eq!(base.update(&|_| (), &stop).unwrap().unembedded.len(), 1);
+    assert_eq!(base.update(&|_| (), &cancel).unwrap().unembedded.len(), 1);
     assert_eq!(sizes(&server).await.len(), asked);
     place.file("kb/door.md", "# The door\n\nThe door is open.\n");
-    assert!(base.update(&|_| (), &stop).unwrap().unembedded.is_empty());
+    assert!(base.update(&|_| (), &cancel).unwrap().unembedded.is_empty());
 }
 
 fn with_endpoint(mut command: Command, base_url: &str) -> Command {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -17,6 +16,7 @@ use kb_agent::kb::KnowledgeBase;
 use kb_agent::protocol::{EventBody, Mode, RunId};
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
+use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
@@ -65,9 +65,8 @@ impl Embedder for Endless {
         _: &[&str],
         caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        while !caller.stop.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let runtime = Builder::new_current_thread().build().unwrap();
+        runtime.block_on(caller.cancel.cancelled());
         Ok(None)
     }
 }
@@ -77,16 +76,14 @@ fn base(place: &Workplace, embedder: Arc<dyn Embedder>) -> Arc<KnowledgeBase> {
     let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedder).unwrap();
     // On a thread, what is left behind would count against the tests that come after.
     let base = base.reading_by(Some(Path::new(env!("CARGO_BIN_EXE_kb-agent"))));
-    base.update_words(&|_| (), &AtomicBool::new(false)).unwrap();
+    base.update_words(&|_| (), &CancellationToken::new())
+        .unwrap();
     Arc::new(base)
 }
 
 /// How long the threads of `work` go on after no one waits for it any more.
 fn goes_on(work: impl Future<Output = ()>) -> Duration {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let given_up = tokio::time::timeout(Duration::from_millis(150), work).await;
         assert!(given_up.is_err(), "it was done before it could be stopped");
@@ -177,11 +174,11 @@ fn ends_a_long_embedding_between_two_texts() {
         .map(|n| format!("{n} {}", "a sentence of some length ".repeat(30)))
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     std::thread::scope(|scope| {
-        let made = scope.spawn(|| embedder.embed_stoppable(&texts, (&stop).into()));
+        let made = scope.spawn(|| embedder.embed_stoppable(&texts, (&cancel).into()));
         std::thread::sleep(Duration::from_millis(100));
-        stop.store(true, Ordering::Relaxed);
+        cancel.cancel();
         assert_eq!(made.join().unwrap(), Ok(None));
     });
 }
@@ -193,7 +190,9 @@ fn ends_a_walk_and_takes_nothing_for_gone() {
         place.file(&format!("kb/{n}.md"), format!("# Note {n}\n\nText.\n"));
     }
     let base = base(&place, Arc::new(Endless));
-    let stopped = base.update_words(&|_| (), &AtomicBool::new(true));
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let stopped = base.update_words(&|_| (), &cancel);
     assert!(stopped.is_err(), "{stopped:?}");
     assert_eq!(base.status().documents, 30);
 }

@@ -4,7 +4,6 @@ use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::Outcome;
 use kb_agent::engine::{Conversation, Engine, EngineError, Opening, channels};
 use kb_agent::protocol::{Command, EventBody, QuestionPlace, Update};
-use std::sync::atomic::AtomicBool;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{check_stream, question_of};
@@ -74,7 +73,7 @@ async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() 
     let engine = engine(&place, "").await.unwrap();
     engine
         .knowledge()
-        .update(&|_| (), &AtomicBool::new(false))
+        .update(&|_| (), &CancellationToken::new())
         .unwrap();
     let query = "When does the gate open?";
     let answer = engine.answer_query(query).await.unwrap();

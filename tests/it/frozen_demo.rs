@@ -6,12 +6,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use kb_agent::agent::ports::Embedder;
 use kb_agent::embed::{BuiltInModel, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
+use tokio_util::sync::CancellationToken;
 
 fn fixture(name: &str) -> PathBuf {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures");
@@ -39,6 +39,6 @@ pub fn knowing_the_pages(model: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
 pub fn indexed(index_home: &Path) -> KnowledgeBase {
     let model = knowing_the_pages(Arc::new(SentenceEmbedding::new(BuiltInModel::English)));
     let base = KnowledgeBase::open(&[pages()], index_home, model).unwrap();
-    base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+    base.update(&|_| {}, &CancellationToken::new()).unwrap();
     base
 }

@@ -3,10 +3,10 @@
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::kb::{Bench, files_below, update};
 use crate::support::Said;
@@ -211,7 +211,7 @@ fn trust_a_broken_list_of_files_is_mended_by_the_process_that_has_the_index_open
         assert_finds_both(&base, how);
     }
     break_it("{");
-    base.rebuild(&|_| {}, &AtomicBool::new(false)).unwrap();
+    base.rebuild(&|_| {}, &CancellationToken::new()).unwrap();
     assert_finds_both(&base, "a rebuild");
 }
 

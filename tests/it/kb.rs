@@ -14,6 +14,7 @@ use kb_agent::kb::{
     Extraction, KbError, KnowledgeBase, Phase, SearchMode, SkipReason, UpdateReport, chunk,
 };
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 /// Hashed words, normalised: alike where words are alike, and always the same.
 #[derive(Default)]
@@ -109,25 +110,26 @@ impl Bench {
 
     /// Two readers look again and again for as long as the writing takes.
     fn read_while(&self, look: impl Fn(&KnowledgeBase) + Sync, write: impl FnOnce()) {
-        let done = AtomicBool::new(false);
+        let cancel = CancellationToken::new();
         std::thread::scope(|scope| {
+            // Also where the writing fails.
+            let _ends_the_reading = cancel.drop_guard_ref();
             for _ in 0..2 {
                 scope.spawn(|| {
                     let reader = self.open();
-                    while !done.load(Ordering::Relaxed) {
+                    while !cancel.is_cancelled() {
                         reader.refresh().unwrap();
                         look(&reader);
                     }
                 });
             }
             write();
-            done.store(true, Ordering::Relaxed);
         });
     }
 }
 
 pub fn update(base: &KnowledgeBase) -> UpdateReport {
-    base.update(&|_| {}, &AtomicBool::new(false)).unwrap()
+    base.update(&|_| {}, &CancellationToken::new()).unwrap()
 }
 
 fn sources(base: &KnowledgeBase, mode: SearchMode, query: &str) -> Vec<String> {
@@ -311,7 +313,7 @@ fn only_what_changed_is_read_and_embedded_again() {
     // The same text with another time is no change.
     bench.write("d.md", "# C\n\ngamma text\n");
     assert_eq!(counts(&update(&base)), [0, 0, 0, 2, 0]);
-    let report = base.rebuild(&|_| {}, &AtomicBool::new(false)).unwrap();
+    let report = base.rebuild(&|_| {}, &CancellationToken::new()).unwrap();
     assert_eq!(counts(&report), [2, 0, 0, 0, 3]);
     let reopened = bench.open();
     assert_eq!(reopened.status(), base.status());
@@ -333,13 +335,13 @@ fn a_stopped_embedding_goes_on_where_it_was() {
         bench.write(path, text);
     }
     let base = bench.open();
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let halt = |progress: kb_agent::kb::Progress| {
         if progress.phase == Phase::Embedding && progress.done > 0 {
-            stop.store(true, Ordering::Relaxed);
+            cancel.cancel();
         }
     };
-    let report = base.update(&halt, &stop).unwrap();
+    let report = base.update(&halt, &cancel).unwrap();
     assert!((1..40).contains(&report.embedded), "{report:?}");
     assert_eq!(base.status().pending, 40 - report.embedded);
     drop(base);
@@ -357,7 +359,7 @@ fn a_failing_embedding_leaves_the_words_searchable() {
     let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
     bench.embedder.broken.store(true, Ordering::Relaxed);
     let base = bench.open();
-    let error = base.update(&|_| {}, &AtomicBool::new(false)).unwrap_err();
+    let error = base.update(&|_| {}, &CancellationToken::new()).unwrap_err();
     assert!(matches!(error, KbError::Embed(_)), "{error}");
     assert_eq!(sources(&base, SearchMode::Hybrid, "alpha"), ["a.md"]);
     assert!(base.search(SearchMode::Vector, "alpha", 10).is_err());
@@ -383,13 +385,15 @@ fn a_second_writer_is_reported_and_goes_on_reading() {
     let seen = AtomicBool::new(false);
     let while_writing = |progress: kb_agent::kb::Progress| {
         if progress.phase == Phase::Embedding && !seen.swap(true, Ordering::Relaxed) {
-            let error = second.update(&|_| {}, &AtomicBool::new(false)).unwrap_err();
+            let error = second
+                .update(&|_| {}, &CancellationToken::new())
+                .unwrap_err();
             assert!(matches!(error, KbError::Locked), "{error}");
             assert_eq!(sources(&second, SearchMode::Hybrid, "alpha"), ["a.md"]);
         }
     };
     first
-        .update(&while_writing, &AtomicBool::new(false))
+        .update(&while_writing, &CancellationToken::new())
         .unwrap();
     assert!(seen.load(Ordering::Relaxed));
     assert_eq!(counts(&update(&second)), [0, 0, 0, 1, 0]);
@@ -624,7 +628,7 @@ fn a_rebuild_works_where_the_index_cannot_be_opened() {
     let embedder = || Arc::clone(&bench.embedder) as Arc<dyn Embedder>;
     assert!(KnowledgeBase::open(&roots, bench.home.path(), embedder()).is_err());
     let base = KnowledgeBase::open_for_rebuild(&roots, bench.home.path(), embedder()).unwrap();
-    let report = base.rebuild(&|_| {}, &AtomicBool::new(false)).unwrap();
+    let report = base.rebuild(&|_| {}, &CancellationToken::new()).unwrap();
     assert_eq!(counts(&report), [1, 0, 0, 0, 1]);
     assert_eq!(
         sources(&bench.open(), SearchMode::Hybrid, "alpha"),
@@ -714,14 +718,16 @@ fn a_second_process_sees_what_the_first_has_indexed() {
             assert!(sources(&reader, SearchMode::Vector, "alpha").is_empty());
         }
     };
-    writer.update(&meanwhile, &AtomicBool::new(false)).unwrap();
+    writer
+        .update(&meanwhile, &CancellationToken::new())
+        .unwrap();
     assert!(seen.load(Ordering::Relaxed));
     reader.refresh().unwrap();
     assert_eq!(reader.status(), writer.status());
     assert_eq!(sources(&reader, SearchMode::Vector, "alpha"), ["a.md"]);
     // As many vectors as before, of something else, and a number that may come again.
     bench.write("a.md", "# A\n\nomega words\n");
-    writer.rebuild(&|_| {}, &AtomicBool::new(false)).unwrap();
+    writer.rebuild(&|_| {}, &CancellationToken::new()).unwrap();
     reader.refresh().unwrap();
     assert_eq!(reader.status().pending, 0);
     assert_eq!(sources(&reader, SearchMode::Vector, "omega"), ["a.md"]);
@@ -810,13 +816,13 @@ fn vectors_are_taken_over_from_a_base_that_says_the_same() {
         ("more/rake.md", "# Rake\n\nThe rake hangs in the shed.\n"),
     ]);
     let [kb, more] = ["kb", "more"].map(|folder| bench.docs.path().join(folder));
-    let never = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let before = bench.open_roots(std::slice::from_ref(&kb));
     update(&before);
     let embedded = bench.embedder.count.load(Ordering::Relaxed);
     let both = bench.open_roots(&[kb, more]);
-    both.update_words(&|_| {}, &never).unwrap();
-    assert_eq!(both.take_vectors_of(&before, &never).unwrap(), 2);
+    both.update_words(&|_| {}, &cancel).unwrap();
+    assert_eq!(both.take_vectors_of(&before, &cancel).unwrap(), 2);
     assert_eq!(both.status().pending, 1);
     let scores = |base: &KnowledgeBase| -> Vec<f64> {
         let hits = base.search(SearchMode::Vector, "rusty hinge", 2).unwrap();
@@ -829,7 +835,7 @@ fn vectors_are_taken_over_from_a_base_that_says_the_same() {
     assert_eq!(update(&both).embedded, 1);
     assert_eq!(bench.embedder.count.load(Ordering::Relaxed), asked + 1);
     assert_eq!(embedded, 2);
-    assert_eq!(both.take_vectors_of(&before, &never).unwrap(), 0);
+    assert_eq!(both.take_vectors_of(&before, &cancel).unwrap(), 0);
     let other = KnowledgeBase::open(
         &[bench.docs.path().join("kb")],
         &bench.home.path().join("other"),
@@ -839,6 +845,6 @@ fn vectors_are_taken_over_from_a_base_that_says_the_same() {
         }),
     );
     let other = other.unwrap();
-    other.update_words(&|_| {}, &never).unwrap();
-    assert_eq!(other.take_vectors_of(&before, &never).unwrap(), 0);
+    other.update_words(&|_| {}, &cancel).unwrap();
+    assert_eq!(other.take_vectors_of(&before, &cancel).unwrap(), 0);
 }

@@ -1,12 +1,12 @@
 //! The tools over the folder `kb` of a workplace, and what they find.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use kb_agent::domain::{Evidence, ToolCall};
 use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::tools::KbToolbox;
+use tokio_util::sync::CancellationToken;
 
 use crate::workplace::Workplace;
 
@@ -15,7 +15,7 @@ pub fn toolbox(place: &Workplace) -> KbToolbox {
     let roots = [place.path().join("kb")];
     let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
     let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
-    base.update(&|_| (), &AtomicBool::new(false)).unwrap();
+    base.update(&|_| (), &CancellationToken::new()).unwrap();
     KbToolbox::new(Arc::new(base))
 }
 

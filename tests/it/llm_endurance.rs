@@ -4,7 +4,6 @@
 #![allow(clippy::print_stderr)]
 
 use std::fs;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use kb_agent::domain::Outcome;
@@ -55,7 +54,7 @@ async fn indexed(place: &Workplace, server: &FaultServer) -> Engine {
     let engine = engine(place, &server.base_url()).await.unwrap();
     engine
         .knowledge()
-        .update(&|_| (), &AtomicBool::new(false))
+        .update(&|_| (), &CancellationToken::new())
         .unwrap();
     engine
 }

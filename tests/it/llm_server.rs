@@ -6,7 +6,6 @@
 #![allow(clippy::print_stderr)]
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use kb_agent::agent::ports::{Caveat, Reasoner};
@@ -190,7 +189,9 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
         ];
         let settings = [&model_decides[..], &limits[..]].concat();
         let engine = engine_with(&place, &url, &settings).await.unwrap();
-        let indexed = engine.knowledge().update(&|_| (), &AtomicBool::new(false));
+        let indexed = engine
+            .knowledge()
+            .update(&|_| (), &CancellationToken::new());
         assert_eq!(indexed.unwrap().added, 1);
         let mut outcomes = BTreeMap::<&str, usize>::new();
         let mut warnings = BTreeMap::<String, usize>::new();

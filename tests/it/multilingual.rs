@@ -2,7 +2,7 @@
 
 use std::process::Output;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kb_agent::agent::ports::{BulkPriority, EmbedError, Embedder};
 use kb_agent::domain::Languages;
@@ -10,6 +10,7 @@ use kb_agent::embed::{BuiltInModel, EmbedderByLanguage, SentenceEmbedding};
 use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::support::cosine;
 use crate::workplace::{Workplace, text};
@@ -31,7 +32,7 @@ fn r14_vectors_of_other_languages_are_those_of_the_published_model() {
         let made = match reference.side.as_str() {
             "query" => embedding.embed(&text).unwrap(),
             _ => embedding
-                .embed_unless(&text, BulkPriority::Normal, &AtomicBool::new(false))
+                .embed_unless(&text, BulkPriority::Normal, &CancellationToken::new())
                 .unwrap()
                 .unwrap(),
         };
@@ -51,7 +52,7 @@ fn r14_a_question_is_near_its_answer_in_its_own_language() {
         "Собака лает, караван идёт.",
     ];
     let passages = embedding
-        .embed_unless(&passages, BulkPriority::Normal, &AtomicBool::new(false))
+        .embed_unless(&passages, BulkPriority::Normal, &CancellationToken::new())
         .unwrap()
         .unwrap();
     for (question, answer) in [
@@ -122,11 +123,11 @@ fn r14_a_setting_wins_and_the_base_turns_to_it() {
     );
 }
 
-/// Gives one vector for everything, and raises a flag when it is called a second time.
+/// Gives one vector for everything, and cancels its token when it is called a second time.
 struct OneVector {
     name: &'static str,
     calls: AtomicUsize,
-    interrupts: AtomicBool,
+    interrupts: CancellationToken,
 }
 
 impl OneVector {
@@ -134,7 +135,7 @@ impl OneVector {
         Arc::new(Self {
             name,
             calls: AtomicUsize::new(0),
-            interrupts: AtomicBool::new(false),
+            interrupts: CancellationToken::new(),
         })
     }
 }
@@ -152,12 +153,12 @@ impl Embedder for OneVector {
         &self,
         texts: &[&str],
         _: BulkPriority,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if self.calls.fetch_add(1, Ordering::Relaxed) > 0 {
-            self.interrupts.store(true, Ordering::Relaxed);
+            self.interrupts.cancel();
         }
-        if stop.load(Ordering::Relaxed) {
+        if cancel.is_cancelled() {
             return Ok(None);
         }
         self.embed(texts).map(Some)
@@ -177,9 +178,9 @@ fn r14_a_base_that_turns_is_searched_by_its_old_vectors_until_the_new_are_comple
         let roots = [place.path().join("kb")];
         KnowledgeBase::open(&roots[..], &place.path().join("index"), Arc::new(embedder)).unwrap()
     };
-    let never = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let first = open(None);
-    first.update(&|_| {}, &never).unwrap();
+    first.update(&|_| {}, &cancel).unwrap();
     assert_eq!(first.model_id(), "old");
     drop(first);
 
@@ -193,7 +194,7 @@ fn r14_a_base_that_turns_is_searched_by_its_old_vectors_until_the_new_are_comple
     assert_eq!((base.model_id(), base.status().pending), ("old", 0));
     assert_eq!(base.search(SearchMode::Vector, "gate", 5).unwrap().len(), 5);
 
-    let rest = base.embed_pending(&|_| {}, &never).unwrap().embedded;
+    let rest = base.embed_pending(&|_| {}, &cancel).unwrap().embedded;
     assert_eq!(base.model_id(), "new");
     assert_eq!(begun + rest, base.status().chunks);
     assert_eq!(base.search(SearchMode::Vector, "gate", 5).unwrap().len(), 5);

@@ -1,7 +1,6 @@
 //! Questions that are kept within a part of the knowledge base: `@house/`, `@lease.md`.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -164,7 +163,7 @@ async fn ui_a_scope_follows_races_and_retries() {
     let engine = engine(&place, "").await.unwrap();
     engine
         .knowledge()
-        .update(&|_| (), &AtomicBool::new(false))
+        .update(&|_| (), &CancellationToken::new())
         .unwrap();
     let (conversation, commands, mut updates) = Conversation::begin(engine).unwrap();
     let query = "What is the rent? @garden/".to_owned();

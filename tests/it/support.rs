@@ -1,6 +1,5 @@
 //! What several test modules drive the agent with.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -560,8 +559,8 @@ pub fn saturates() -> bool {
 /// All documents of a base, ordered by name.
 pub fn documents(base: &KnowledgeBase) -> Vec<Arc<Document>> {
     let mut documents = Vec::new();
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let gather = |document: &Arc<Document>| documents.push(Arc::clone(document));
-    base.for_each_document(&stop, gather).unwrap();
+    base.for_each_document(&cancel, gather).unwrap();
     documents
 }

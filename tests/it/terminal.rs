@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
+use tokio_util::sync::CancellationToken;
 
 /// How long anything may take on a busy machine before the test gives up.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -31,7 +32,7 @@ pub struct Terminal {
 #[derive(Default)]
 struct Reading {
     stalled: AtomicBool,
-    over: AtomicBool,
+    cancel: CancellationToken,
 }
 
 struct Shown {
@@ -100,7 +101,7 @@ impl Terminal {
         let (seen, state) = (shown.clone(), reading.clone());
         let reader = thread::spawn(move || {
             let mut bytes = [0; 8192];
-            while !state.over.load(Ordering::SeqCst) {
+            while !state.cancel.is_cancelled() {
                 while state.stalled.load(Ordering::SeqCst) {
                     thread::park();
                 }
@@ -238,7 +239,7 @@ impl Terminal {
     /// it took, or nothing for a program that stays, which is killed.
     #[cfg(unix)]
     pub fn close_window(mut self, patience: Duration) -> Option<(u32, Duration)> {
-        self.reading.over.store(true, Ordering::SeqCst);
+        self.reading.cancel.cancel();
         // The reader wakes up once more: a key is echoed, or drawn.
         let _ = self.writer.write_all(b"x");
         self.reader.join().unwrap();

@@ -1,11 +1,11 @@
 //! The tools over a real index.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use kb_agent::agent::ports::{ToolError, Toolbox};
 use kb_agent::domain::{Evidence, TOOLS, ToolCall, ToolName};
 use kb_agent::tools::KbToolbox;
+use tokio_util::sync::CancellationToken;
 
 use crate::kb::Bench;
 
@@ -386,14 +386,14 @@ async fn r12_hybrid_works_when_either_side_is_empty() {
     ]);
     // No vectors yet: the update is stopped before the first is made.
     let base = bench.open();
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     base.update(
         &|progress| {
             if progress.phase == kb_agent::kb::Phase::Embedding {
-                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                cancel.cancel();
             }
         },
-        &stop,
+        &cancel,
     )
     .unwrap();
     assert_eq!(base.status().pending, 2);

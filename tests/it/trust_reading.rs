@@ -5,36 +5,29 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kb_agent::kb::{KnowledgeBase, SearchMode};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use tokio_util::sync::CancellationToken;
 
 use crate::kb::{Bench, update};
 use crate::workplace::pipe;
 
 const ROUNDS: usize = 150;
 
-/// Ends the swapping, also where an assertion fails.
-struct End<'a>(&'a AtomicBool);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Swaps two paths again and again while `look` looks.
 fn while_swapped(one: &Path, other: &Path, look: impl Fn()) {
-    let (done, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (cancel, swaps) = (CancellationToken::new(), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
+            while !cancel.is_cancelled() {
                 renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
-        let _end = End(&done);
+        // Also where an assertion fails.
+        let _ends_the_swapping = cancel.drop_guard_ref();
         for _ in 0..ROUNDS {
             look();
         }

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use kb_agent::kb::{Changes, KnowledgeBase, SearchMode, SkipReason, UpdateReport, Watch, Woken};
+use tokio_util::sync::CancellationToken;
 
 use crate::kb::{Bench, files_below, update};
 
@@ -25,8 +25,8 @@ fn base_of_many() -> (Bench, KnowledgeBase) {
 fn changed(base: &KnowledgeBase, bench: &Bench, names: &[&str]) -> UpdateReport {
     let docs = bench.docs.path().canonicalize().unwrap();
     let paths: Vec<PathBuf> = names.iter().map(|name| docs.join(name)).collect();
-    let stop = AtomicBool::new(false);
-    base.update_changed(&Changes::Files(paths), &|_| {}, &stop)
+    let cancel = CancellationToken::new();
+    base.update_changed(&Changes::Files(paths), &|_| {}, &cancel)
         .unwrap()
 }
 
@@ -133,7 +133,7 @@ fn r26_what_cannot_be_read_elsewhere_is_still_known() {
 #[test]
 fn r26_many_saves_leave_an_index_like_a_fresh_one_and_a_short_journal() {
     let (bench, base) = base_of_many();
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let mut seed = 7_usize;
     for round in 0..60 {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -148,14 +148,14 @@ fn r26_many_saves_leave_an_index_like_a_fresh_one_and_a_short_journal() {
         }
         changed(&base, &bench, &[&name]);
         if round % 3 == 0 {
-            base.embed_pending(&|_| {}, &stop).unwrap();
+            base.embed_pending(&|_| {}, &cancel).unwrap();
         }
         if round % 10 == 0 {
             let other = bench.open();
             assert_eq!(other.status(), base.status(), "round {round}");
         }
     }
-    base.embed_pending(&|_| {}, &stop).unwrap();
+    base.embed_pending(&|_| {}, &cancel).unwrap();
     assert_eq!(base.status().pending, 0);
     let fresh = tempfile::tempdir().unwrap();
     let roots = [bench.docs.path().to_owned()];

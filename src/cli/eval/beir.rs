@@ -9,11 +9,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Deserializer, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use super::records::{progress_bar, read_lines, record};
 use crate::cli::catch_up::update_wholly;
@@ -85,8 +85,10 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure
     let (tool, record) = (beir.tool, record.transpose()?);
     let figures = interruptible(async |cancel| {
         update_wholly(&knowledge, &cancel).await?;
-        let asking = move |stop: &AtomicBool| measure(&collection, &knowledge, tool, record, stop);
-        blocking_work(&cancel, "searching", asking).await?
+        let asking = move |cancel: &CancellationToken| {
+            measure(&collection, &knowledge, tool, record, cancel)
+        };
+        blocking_work("searching", asking, &cancel).await?
     })?;
     Ok(print_result(beir.json, &figures, || figures.as_text())?)
 }
@@ -98,7 +100,7 @@ fn measure(
     knowledge: &KnowledgeBase,
     tool: Tool,
     mut record: Option<BufWriter<File>>,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<RetrievalFigures, CommandFailure> {
     let mode = match tool {
         Tool::Grep => SearchMode::Lexical,
@@ -117,7 +119,7 @@ fn measure(
     };
     let mut searching = Duration::ZERO;
     for query in &collection.queries {
-        if stop.load(Ordering::Relaxed) {
+        if cancel.is_cancelled() {
             return Err(CommandFailure::interrupted());
         }
         bar.inc(1);

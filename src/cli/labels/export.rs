@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::judged::{JudgedRuns, NOTHING_LABELLED};
 use crate::audit::Mask;
@@ -268,9 +268,9 @@ impl PassageTexts {
 
     /// The lines of the document, where they still begin as they did.
     fn read_passage(&self, item: &EvidenceItem) -> Option<String> {
-        let never = AtomicBool::new(false);
         let documents = self.documents.as_ref()?;
-        let document = documents.whole_document(&item.source, &never).ok()?;
+        let cancel = CancellationToken::new();
+        let document = documents.whole_document(&item.source, &cancel).ok()?;
         let (first, last) = (item.lines.start.saturating_sub(1), item.lines.end);
         let lines = document.extraction.text.lines().take(last).skip(first);
         let lines: Vec<&str> = lines.collect();

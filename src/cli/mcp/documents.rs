@@ -1,11 +1,11 @@
 //! The documents of the base as a client lists, names and reads them.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::ErrorData;
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents};
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{FileFormat, FileKind, LineRange};
 use crate::kb::{Document, Extraction, KnowledgeBase};
@@ -47,11 +47,11 @@ pub(super) fn page(
     prefix: &str,
     cursor: Option<&str>,
     limit: usize,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<(Vec<Arc<Document>>, Option<String>), String> {
     let cursor = cursor.map(|at| source_of(at).unwrap_or_else(|| at.to_owned()));
     let mut found = base
-        .documents_beginning(prefix, cursor.as_deref(), limit + 1, stop)
+        .documents_beginning(prefix, cursor.as_deref(), limit + 1, cancel)
         .map_err(|error| one_line(&error.to_string(), 400))?;
     let has_more = found.len() > limit;
     found.truncate(limit);
@@ -64,9 +64,9 @@ pub(super) fn page(
 pub(super) fn resources(
     base: &KnowledgeBase,
     cursor: Option<&str>,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<ListResourcesResult, String> {
-    let (documents, next) = page(base, "", cursor, PAGE, stop)?;
+    let (documents, next) = page(base, "", cursor, PAGE, cancel)?;
     let resource = |document: &Arc<Document>| {
         let source = &document.source;
         Resource::new(address_of(source), one_line(source, LONGEST_NAME))
@@ -82,7 +82,7 @@ pub(super) fn resources(
 pub(super) fn resource(
     base: &KnowledgeBase,
     address: &str,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<ReadResourceResult, ErrorData> {
     let unknown = |why: String| ErrorData::resource_not_found(why, None);
     let source = source_of(address).ok_or_else(|| {
@@ -91,7 +91,7 @@ pub(super) fn resource(
             one_line(address, 200)
         ))
     })?;
-    let document = read_document(base, &source, stop).map_err(unknown)?;
+    let document = read_document(base, &source, cancel).map_err(unknown)?;
     let mut text = sanitize(&document.text).into_owned();
     if text.len() > MOST_BYTES {
         let end = text[..text.floor_char_boundary(MOST_BYTES)].rfind('\n');
@@ -120,17 +120,17 @@ fn mime_type(source: &str) -> &'static str {
 pub(super) fn read_named(
     base: &KnowledgeBase,
     name: &str,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<(String, Extraction), String> {
     let source = source_of(name).unwrap_or_else(|| name.to_owned());
-    let why = match read_document(base, &source, stop) {
+    let why = match read_document(base, &source, cancel) {
         Ok(document) => return Ok((source, document)),
         Err(why) => why,
     };
     // A client may have changed blanks and letters of the name that it was told.
-    let called = base.documents_called(&source, stop).unwrap_or_default();
+    let called = base.documents_called(&source, cancel).unwrap_or_default();
     match called.as_slice() {
-        [only] => read_document(base, only, stop).map(|document| (only.clone(), document)),
+        [only] => read_document(base, only, cancel).map(|document| (only.clone(), document)),
         _ => Err(why),
     }
 }
@@ -139,13 +139,13 @@ pub(super) fn read_named(
 pub(super) fn read_document(
     base: &KnowledgeBase,
     source: &str,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Extraction, String> {
-    let error = match base.whole_document(source, stop) {
+    let error = match base.whole_document(source, cancel) {
         Ok(whole) => return Ok(whole.extraction),
         Err(error) => error,
     };
-    let stored = base.stored_document(source, stop);
+    let stored = base.stored_document(source, cancel);
     let stored = stored.map_err(|error| one_line(&error.to_string(), 400))?;
     stored.ok_or_else(|| one_line(&error.to_string(), 400))
 }

@@ -1,6 +1,5 @@
 //! What a client sees: four tools that read, and the documents as resources.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -106,11 +105,11 @@ impl Call {
     /// Does something with the base that takes time, for as long as it is wanted.
     async fn with_base<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&KnowledgeBase, &AtomicBool) -> T + Send + 'static,
+        work: impl FnOnce(&KnowledgeBase, &CancellationToken) -> T + Send + 'static,
     ) -> Result<T, String> {
         let base = self.engine.knowledge();
         tokio::select! {
-            done = blocking(move |stop| work(&base, stop)) => {
+            done = blocking(move |cancel| work(&base, cancel)) => {
                 done.map_err(|error| format!("it broke off: {}", one_line(&error.to_string(), 400)))
             }
             () = self.cancel.cancelled() => Err(CANCELLED.to_owned()),
@@ -135,8 +134,8 @@ impl Server {
         let k = k.unwrap_or(10);
         let call = self.begin(context).await?;
         let asked = query.clone();
-        let search = move |base: &KnowledgeBase, stop: &AtomicBool| {
-            within_its_scope(base, tool.mode(), &asked, k, stop)
+        let search = move |base: &KnowledgeBase, cancel: &CancellationToken| {
+            within_its_scope(base, tool.mode(), &asked, k, cancel)
         };
         let found = call.with_base(search).await?;
         let found = found.map_err(|error| one_line(&error, 400))?;
@@ -175,8 +174,8 @@ impl Server {
             end_line,
         } = ReadRequest::parse(given)?;
         let call = self.begin(context).await?;
-        let read = move |base: &KnowledgeBase, stop: &AtomicBool| {
-            let (source, document) = read_named(base, &path, stop)?;
+        let read = move |base: &KnowledgeBase, cancel: &CancellationToken| {
+            let (source, document) = read_named(base, &path, cancel)?;
             let lines = lines(&document, start_line, end_line)?;
             let place = document.place(lines.range);
             let missing = document.missing.iter().map(|line| one_line(line, 400));
@@ -243,8 +242,8 @@ impl Server {
         } = ListRequest::parse(given)?;
         let limit = limit.unwrap_or(PAGE);
         let call = self.begin(context).await?;
-        let list = move |base: &KnowledgeBase, stop: &AtomicBool| {
-            page(base, &prefix, cursor.as_deref(), limit, stop)
+        let list = move |base: &KnowledgeBase, cancel: &CancellationToken| {
+            page(base, &prefix, cursor.as_deref(), limit, cancel)
         };
         let (documents, next_cursor) = call.with_base(list).await??;
         let documents = documents.iter().map(|one| DocumentReply::from(&**one));
@@ -300,8 +299,9 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let call = self.begin(context).await.map_err(refused)?;
-        let list =
-            move |base: &KnowledgeBase, stop: &AtomicBool| resources(base, cursor.as_deref(), stop);
+        let list = move |base: &KnowledgeBase, cancel: &CancellationToken| {
+            resources(base, cursor.as_deref(), cancel)
+        };
         call.with_base(list).await.flatten().map_err(refused)
     }
 
@@ -322,8 +322,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let call = self.begin(context).await.map_err(refused)?;
-        let read =
-            move |base: &KnowledgeBase, stop: &AtomicBool| resource(base, &request.uri, stop);
+        let read = move |base: &KnowledgeBase, cancel: &CancellationToken| {
+            resource(base, &request.uri, cancel)
+        };
         let read = call.with_base(read).await.map_err(refused)?;
         read.map(ReadResourceResponse::from)
     }

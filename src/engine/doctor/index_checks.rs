@@ -38,8 +38,8 @@ pub(super) async fn check(
     };
     let model = embedding.as_ref().map(|of| of.model.clone());
     let (model, home) = (model.unwrap_or_default(), settings.index_dir());
-    let looking = off_thread(move |stop| {
-        inspect(sources, &home, &model, stop).map_err(|error| error.trouble())
+    let looking = off_thread(move |cancel| {
+        inspect(sources, &home, &model, cancel).map_err(|error| error.trouble())
     });
     let looking = report.try_out("the index", "contents", looking, |seen| {
         Check::ok(

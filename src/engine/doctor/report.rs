@@ -1,9 +1,9 @@
 //! An examination that is going on.
 
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use secrecy::ExposeSecret;
+use tokio_util::sync::CancellationToken;
 
 use super::check::Check;
 use crate::agent::ports::blocking;
@@ -97,7 +97,7 @@ impl<'a> Report<'a> {
 
 /// Does work that blocks beside everything else; it is stopped when this is given up.
 pub(super) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce(&AtomicBool) -> Result<T, Trouble> + Send + 'static,
+    work: impl FnOnce(&CancellationToken) -> Result<T, Trouble> + Send + 'static,
 ) -> Result<T, Trouble> {
     let next = "run kb-agent doctor -vv, and see the diagnostics in the data folder's logs";
     let done = blocking(work).await;

@@ -7,8 +7,8 @@ use crate::text::{one_line, plural};
 /// Whether the store that the settings name can be reached, is as this version needs it, and may be written.
 pub(super) async fn check(settings: &Settings, access: StoreAccess, report: &mut Report<'_>) {
     report.area = "store";
-    let looking = off_thread(move |stop| {
-        let state = StoreAdministration::new(&access).and_then(|store| store.state(stop));
+    let looking = off_thread(move |cancel| {
+        let state = StoreAdministration::new(&access).and_then(|store| store.state(cancel));
         state.map_err(|error| error.trouble())
     });
     let looking = report.try_out("the store", "reach", looking, reach);

@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::thread;
+
+use tokio_util::sync::CancellationToken;
 
 use super::format::{Reading, kind_of, reading};
 use super::isolation::extract_bytes;
@@ -62,5 +63,5 @@ fn one(ending: &str, bytes: &[u8]) {
             .iter()
             .all(|chunk| within(chunk.lines.start) && within(chunk.lines.end))
     );
-    let _ = links(&name, &made.text, &AtomicBool::new(false));
+    let _ = links(&name, &made.text, &CancellationToken::new());
 }

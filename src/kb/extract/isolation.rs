@@ -7,7 +7,6 @@ use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -15,6 +14,7 @@ use std::time::{Duration, Instant};
 use std::{io, panic, process, thread};
 
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use super::format::{Reading, kind_of, reading};
 use super::{
@@ -98,29 +98,29 @@ impl Readers {
         }
     }
 
-    /// What the document says, or why that is not known; once `stop` is raised, the process that
+    /// What the document says, or why that is not known; once `cancel` is cancelled, the process that
     /// reads it is ended at once.
     pub fn read(
         &self,
         document: &DocumentFile<'_>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Extraction, SkipReason> {
         if document.size <= LARGE_DOCUMENT {
-            match self.try_with(1, document, stop) {
+            match self.try_with(1, document, cancel) {
                 Err(SkipReason::TooMuchMemory(_)) => {}
                 extracted => return extracted,
             }
         }
-        self.try_with(LARGE_SHARES, document, stop)
+        self.try_with(LARGE_SHARES, document, cancel)
     }
 
     fn try_with(
         &self,
         shares: usize,
         document: &DocumentFile<'_>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Extraction, SkipReason> {
-        let _taken = self.take(shares, stop)?;
+        let _taken = self.take(shares, cancel)?;
         let bytes = SMALL * shares as u64;
         // A large one has the shares of those that are kept, which end here.
         let mut kept = match shares {
@@ -135,7 +135,7 @@ impl Readers {
                 SkipReason::NotNow(format!("no process for it could be started ({error})"))
             })?,
         };
-        let answer = reader.ask(document, stop)?;
+        let answer = reader.ask(document, cancel)?;
         let mut state = self.state();
         if shares == 1 && !answer.is_last && state.sessions > 0 {
             state.idle.push(reader);
@@ -144,18 +144,22 @@ impl Readers {
     }
 
     /// Waits until so many shares are free.
-    fn take(&self, shares: usize, stop: &AtomicBool) -> Result<BorrowedReader<'_>, SkipReason> {
+    fn take(
+        &self,
+        shares: usize,
+        cancel: &CancellationToken,
+    ) -> Result<BorrowedReader<'_>, SkipReason> {
         let is_large = shares > 1;
         let mut state = self.state();
         state.large_waiting += usize::from(is_large);
         let is_free =
             |state: &PoolState| state.free >= shares && (is_large || state.large_waiting == 0);
-        while !is_free(&state) && !stop.load(Ordering::Relaxed) {
+        while !is_free(&state) && !cancel.is_cancelled() {
             let waited = self.changed.wait_timeout(state, LOOK_UP);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.large_waiting -= usize::from(is_large);
-        if stop.load(Ordering::Relaxed) {
+        if cancel.is_cancelled() {
             return Err(SkipReason::Stopped);
         }
         state.free -= shares;
@@ -268,7 +272,7 @@ impl ReaderProcess {
     fn ask(
         &mut self,
         document: &DocumentFile<'_>,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<ExtractReply, SkipReason> {
         let request = ExtractRequest {
             name: document.name.to_owned(),
@@ -278,14 +282,12 @@ impl ReaderProcess {
         let mut file = document.file;
         file.rewind()?;
         let sent = match request.write(&mut self.asks) {
-            Ok(()) => write_document(&mut file, &mut self.asks, document.limit, || {
-                !stop.load(Ordering::Relaxed)
-            }),
+            Ok(()) => write_document(&mut file, &mut self.asks, document.limit, cancel),
             Err(_) => Err(Sending::To),
         };
         match sent {
             Ok(None) => {}
-            Ok(Some(_)) if stop.load(Ordering::Relaxed) => return Err(SkipReason::Stopped),
+            Ok(Some(_)) if cancel.is_cancelled() => return Err(SkipReason::Stopped),
             Ok(Some(size)) => return Err(SkipReason::TooLarge(size)),
             Err(Sending::From(error)) => return Err(error.into()),
             Err(Sending::To) => return Err(self.why_it_ended(request.seconds)),
@@ -297,7 +299,7 @@ impl ReaderProcess {
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(self.why_it_ended(request.seconds));
                 }
-                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
                     return Err(SkipReason::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => {
@@ -422,13 +424,13 @@ impl ExtractRequest {
     }
 }
 
-/// Sends a document from where it lies, a piece at a time, for as long as `goes_on` says so. What
+/// Sends a document from where it lies, a piece at a time, until `cancel` is cancelled. What
 /// is over `limit` is not sent: then this is how much that is at least.
 pub(crate) fn write_document(
     from: &mut impl Read,
     to: &mut impl Write,
     limit: u64,
-    goes_on: impl Fn() -> bool,
+    cancel: &CancellationToken,
 ) -> Result<Option<u64>, Sending> {
     let mut piece = vec![0; MAX_PIECE];
     let mut sent = 0;
@@ -438,7 +440,7 @@ pub(crate) fn write_document(
             read => read.map_err(Sending::From)?,
         };
         sent += read as u64;
-        if sent > limit || !goes_on() {
+        if sent > limit || cancel.is_cancelled() {
             return Ok(Some(sent));
         }
         write_block(to, &piece[..read]).map_err(|_| Sending::To)?;
@@ -678,16 +680,19 @@ mod tests {
     #[test]
     fn trust_shares_that_are_out_at_one_time_do_not_grow_with_the_cores() {
         let readers = Readers::new(PathBuf::new());
-        let never = AtomicBool::new(false);
+        let cancel = CancellationToken::new();
         let mut taken = Vec::new();
         while readers.state().free > 0 {
-            taken.push(readers.take(1, &never).unwrap());
+            taken.push(readers.take(1, &cancel).unwrap());
         }
         assert!(taken.len() as u64 * SMALL <= 384 * MEGABYTE);
         // One more waits until one is given back, and the large one for all of them.
         thread::scope(|scope| {
-            let large =
-                scope.spawn(|| readers.take(LARGE_SHARES, &never).map(|taken| taken.shares));
+            let large = scope.spawn(|| {
+                readers
+                    .take(LARGE_SHARES, &cancel)
+                    .map(|taken| taken.shares)
+            });
             while readers.state().large_waiting == 0 {
                 thread::yield_now();
             }
@@ -708,10 +713,11 @@ mod tests_of_wire {
         let document = vec![7; MAX_PIECE * 2 + 5];
         let mut sent = Vec::new();
         let size = document.len() as u64;
-        let over = write_document(&mut document.as_slice(), &mut sent, size, || true);
+        let cancel = CancellationToken::new();
+        let over = write_document(&mut document.as_slice(), &mut sent, size, &cancel);
         assert!(matches!(over, Ok(None)));
         assert_eq!(read_document(&mut sent.as_slice(), 3).unwrap(), document);
-        let over = write_document(&mut document.as_slice(), &mut sent, size - 1, || true);
+        let over = write_document(&mut document.as_slice(), &mut sent, size - 1, &cancel);
         assert!(matches!(over, Ok(Some(_))));
     }
 

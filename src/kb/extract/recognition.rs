@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::Seek;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, thread};
+
+use tokio_util::sync::CancellationToken;
 
 use super::SkipReason;
 
@@ -27,8 +28,12 @@ pub struct TextRecognition {
 
 impl TextRecognition {
     /// A PDF with text of a PDF whose pages are pictures. Pages with text stay as they are.
-    pub(super) fn of_scan(&self, scan: &File, stop: &AtomicBool) -> Result<File, SkipReason> {
-        self.run(scan, "scan.pdf", stop, |command, input, output| {
+    pub(super) fn of_scan(
+        &self,
+        scan: &File,
+        cancel: &CancellationToken,
+    ) -> Result<File, SkipReason> {
+        self.run(scan, "scan.pdf", cancel, |command, input, output| {
             command
                 .args(["--quiet", "--skip-text", "--optimize", "0"])
                 .args(["--output-type", "pdf"])
@@ -38,8 +43,12 @@ impl TextRecognition {
     }
 
     /// A PDF with the text of a picture.
-    pub(super) fn of_picture(&self, picture: &File, stop: &AtomicBool) -> Result<File, SkipReason> {
-        self.run(picture, "picture", stop, |command, input, output| {
+    pub(super) fn of_picture(
+        &self,
+        picture: &File,
+        cancel: &CancellationToken,
+    ) -> Result<File, SkipReason> {
+        self.run(picture, "picture", cancel, |command, input, output| {
             command.args([input, output]).arg("pdf");
             PROGRAMS[1]
         })
@@ -49,7 +58,7 @@ impl TextRecognition {
         &self,
         mut from: &File,
         name: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
         arguments: impl FnOnce(&mut Command, &Path, &Path) -> &'static str,
     ) -> Result<File, SkipReason> {
         let folder = tempfile::tempdir()?;
@@ -75,7 +84,7 @@ impl TextRecognition {
             if let Some(status) = child.try_wait()? {
                 break status;
             }
-            let reason = if stop.load(Ordering::Relaxed) {
+            let reason = if cancel.is_cancelled() {
                 SkipReason::Stopped
             } else if Instant::now() > deadline {
                 SkipReason::TooSlow(TIME_LIMIT.as_secs())

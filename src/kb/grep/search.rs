@@ -10,12 +10,12 @@ use std::io;
 use std::io::{Read, Seek, SeekFrom};
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use encoding_rs::{Encoding, UTF_8};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{DirEntry, WalkState};
+use tokio_util::sync::CancellationToken;
 
 use super::pattern::Pattern;
 use super::tally::{CONTEXT_LINES, Candidate, MAX_LINE_BYTES, MAX_PASSAGE_LINES, RankClass, Tally};
@@ -38,7 +38,7 @@ pub(super) fn search_all(
     keep: usize,
     within: Within<'_>,
 ) -> Result<Tally, KbError> {
-    let stop = within.stop;
+    let cancel = within.cancel;
     let is_wanted = |path: &Path| {
         let source = || roots.source_of(path);
         within
@@ -57,7 +57,7 @@ pub(super) fn search_all(
                 pattern: pattern.clone(),
                 reader: FileSearcher {
                     texts,
-                    stop,
+                    cancel,
                     searcher: SearcherBuilder::new()
                         .line_number(true)
                         .heap_limit(Some(LONGEST_LINE_BYTES))
@@ -69,7 +69,7 @@ pub(super) fn search_all(
                 done: &done,
             };
             Box::new(move |entry| {
-                if stop.load(Ordering::Relaxed) {
+                if cancel.is_cancelled() {
                     return WalkState::Quit;
                 }
                 if let Ok(entry) = entry
@@ -82,7 +82,7 @@ pub(super) fn search_all(
             })
         });
     }
-    if stop.load(Ordering::Relaxed) {
+    if cancel.is_cancelled() {
         return Err(KbError::Stopped);
     }
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -128,7 +128,7 @@ impl SearchThread<'_> {
 /// Reads and searches one file after the other.
 struct FileSearcher<'a> {
     texts: &'a TextCache,
-    stop: &'a AtomicBool,
+    cancel: &'a CancellationToken,
     searcher: Searcher,
     /// The file, or how a large one begins.
     bytes: Vec<u8>,
@@ -181,7 +181,7 @@ impl FileSearcher<'_> {
     fn search_large(&mut self, opened: &Opened, start: usize, found: &mut Matches<'_>) -> bool {
         let mut file = StoppableFile {
             file: opened.file(),
-            stop: self.stop,
+            cancel: self.cancel,
         };
         found.start = start as u64;
         let matcher = found.pattern.matcher();
@@ -197,7 +197,7 @@ impl FileSearcher<'_> {
 
     /// Searches the extracted text of a file that is not plain text.
     fn search_extracted(&mut self, file: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
-        let Ok(document) = self.texts.document_unless(file, "", self.stop) else {
+        let Ok(document) = self.texts.document_unless(file, "", self.cancel) else {
             return Ok(false);
         };
         found.has_headings = document.shape == TextLayout::Markdown;
@@ -209,15 +209,15 @@ impl FileSearcher<'_> {
     }
 }
 
-/// A file whose reading fails once `stop` is raised.
+/// A file whose reading fails once `cancel` is cancelled.
 struct StoppableFile<'a> {
     file: &'a File,
-    stop: &'a AtomicBool,
+    cancel: &'a CancellationToken,
 }
 
 impl Read for StoppableFile<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.cancel.is_cancelled() {
             return Err(io::Error::other("the search was stopped"));
         }
         self.file.read(into)

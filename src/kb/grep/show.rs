@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use encoding_rs::{Encoding, UTF_8};
 use encoding_rs_io::DecodeReaderBytes;
+use tokio_util::sync::CancellationToken;
 
 use super::pattern::Pattern;
 use super::tally::{Candidate, GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
@@ -33,7 +33,7 @@ pub(super) fn show(
     k: usize,
     within: Within<'_>,
 ) -> Result<Vec<GrepPassage>, KbError> {
-    let stop = within.stop;
+    let cancel = within.cancel;
     let mut shown = Vec::new();
     let mut ranked = ranked.into_iter();
     while shown.len() < k {
@@ -47,11 +47,11 @@ pub(super) fn show(
         }
         let mut passages: Vec<Option<GrepPassage>> = batch.iter().map(|_| None).collect();
         for (path, wanted) in by_file {
-            if stop.load(Ordering::Relaxed) {
+            if cancel.is_cancelled() {
                 return Err(KbError::Stopped);
             }
             let candidates: Vec<&Candidate> = wanted.iter().map(|&at| &batch[at].0).collect();
-            let read = read_passages(roots, cache, path, &candidates, pattern, stop);
+            let read = read_passages(roots, cache, path, &candidates, pattern, cancel);
             for (at, passage) in wanted.into_iter().zip(read) {
                 passages[at] = passage;
             }
@@ -78,7 +78,7 @@ fn read_passages(
     path: &Path,
     candidates: &[&Candidate],
     pattern: &Pattern,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Vec<Option<GrepPassage>> {
     let (Ok(file), Some(source)) = (roots.open_file(path), roots.source_of(path)) else {
         return Vec::new();
@@ -93,7 +93,7 @@ fn read_passages(
             })
             .collect();
     }
-    let Ok(document) = cache.document_unless(&file, "", stop) else {
+    let Ok(document) = cache.document_unless(&file, "", cancel) else {
         return Vec::new();
     };
     let lines: Vec<&str> = document.text.lines().collect();

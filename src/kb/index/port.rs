@@ -8,11 +8,11 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use super::phrases::PhraseFilter;
 use crate::agent::ports::{Caller, WaitSink};
@@ -114,7 +114,7 @@ pub(crate) trait Reader: Send + Sync {
     ) -> Result<Vec<String>> {
         limits.check()?;
         let mut found = Vec::new();
-        for_each_document(self, limits.stop(), |document| {
+        for_each_document(self, limits, |document| {
             if is_wanted(&document.facts()) {
                 found.push(document.source.clone());
             }
@@ -243,16 +243,17 @@ pub(crate) trait VectorBatch {
 /// The number of documents in one answer of the index.
 const PAGE: usize = 4096;
 
-/// Calls `each` with every document, in the order of their names, a page at a time.
+/// Calls `each` with every document, in the order of their names, a page at a time; each page is a
+/// call of its own.
 pub(crate) fn for_each_document<R: Reader + ?Sized>(
     reader: &R,
-    stop: &AtomicBool,
+    limits: Limits<'_>,
     mut each: impl FnMut(&Arc<Document>),
 ) -> Result<()> {
     let mut last: Option<Arc<Document>> = None;
     loop {
         let after = last.as_ref().map(|document| document.source.as_str());
-        let page = reader.page(after, PAGE, Limits::of_a_call(stop))?;
+        let page = reader.page(after, PAGE, limits.renewed())?;
         page.iter().for_each(&mut each);
         if page.len() < PAGE {
             return Ok(());
@@ -562,37 +563,64 @@ const LONGEST_CALL: Duration = Duration::from_mins(2);
 /// The number of items in a piece, which take no noticeable time.
 const PIECE: usize = 4096;
 
-/// Ends a call to an index before its result: by a stop flag, and by a deadline.
+/// Ends a call to an index before its result: by a token, and by a deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits<'a> {
-    stop: &'a AtomicBool,
+    /// `None` for a call that nobody cancels.
+    cancel: Option<&'a CancellationToken>,
     deadline: Option<Instant>,
 }
 
 impl<'a> Limits<'a> {
-    /// Ends a call once `stop` is raised, and after two minutes at most.
-    pub fn of_a_call(stop: &'a AtomicBool) -> Self {
-        Self::lasting(stop, LONGEST_CALL)
+    /// Ends a call once `cancel` is cancelled, and after two minutes at most.
+    pub fn of_a_call(cancel: &'a CancellationToken) -> Self {
+        Self {
+            cancel: Some(cancel),
+            ..Self::without_cancel()
+        }
     }
 
-    /// Ends a call once `stop` is raised, and after this time at most.
-    pub(super) fn lasting(stop: &'a AtomicBool, time: Duration) -> Self {
-        Self::until(stop, Instant::now().checked_add(time))
+    /// Ends a call that nobody cancels, after two minutes at most.
+    pub fn without_cancel() -> Self {
+        Self {
+            cancel: None,
+            deadline: None,
+        }
+        .renewed()
     }
 
-    /// Ends a call once `stop` is raised or the deadline is reached.
-    pub fn until(stop: &'a AtomicBool, deadline: Option<Instant>) -> Self {
-        Self { stop, deadline }
+    /// The same for another call, which begins now.
+    pub(super) fn renewed(self) -> Self {
+        self.lasting(LONGEST_CALL)
     }
 
-    /// The flag that ends the call at once.
-    pub(super) fn stop(self) -> &'a AtomicBool {
-        self.stop
+    /// The same for another call, which begins now and may last this long.
+    pub(super) fn lasting(self, time: Duration) -> Self {
+        self.until(Instant::now().checked_add(time))
     }
 
-    /// [`KbError::Stopped`] once the stop is raised, [`KbError::TimedOut`] from the deadline on.
+    /// The same with another deadline.
+    pub fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// The time that is left; `None` for any.
+    pub(super) fn time_left(self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// What the work comes to; `None` once the call is cancelled.
+    pub(super) async fn run_until_cancelled<T>(self, work: impl Future<Output = T>) -> Option<T> {
+        match self.cancel {
+            Some(cancel) => cancel.run_until_cancelled(work).await,
+            None => Some(work.await),
+        }
+    }
+
+    /// [`KbError::Stopped`] once the call is cancelled, [`KbError::TimedOut`] from the deadline on.
     pub fn check(self) -> Result<()> {
-        if self.stop.load(atomic::Ordering::Relaxed) {
+        if self.cancel.is_some_and(CancellationToken::is_cancelled) {
             return Err(KbError::Stopped);
         }
         match self.deadline {
@@ -644,20 +672,20 @@ pub struct Within<'a> {
     pub(crate) phrase_filter: Option<&'a PhraseFilter>,
     /// These chunks; `None` for all.
     pub(crate) chunks: Option<&'a Arc<ChunkFilter>>,
-    /// The search ends as [`KbError::Stopped`] soon after this is raised.
-    pub(crate) stop: &'a AtomicBool,
+    /// The search ends as [`KbError::Stopped`] soon after this is cancelled.
+    pub(crate) cancel: &'a CancellationToken,
     waits: Option<&'a WaitSink>,
 }
 
 impl<'a> Within<'a> {
     /// Searches all documents.
     pub fn all(caller: impl Into<Caller<'a>>) -> Self {
-        let Caller { stop, waits } = caller.into();
+        let Caller { cancel, waits } = caller.into();
         Self {
             documents: None,
             phrase_filter: None,
             chunks: None,
-            stop,
+            cancel,
             waits,
         }
     }
@@ -691,14 +719,14 @@ impl<'a> Within<'a> {
     /// The caller that the search is for.
     pub(crate) fn caller(self) -> Caller<'a> {
         Caller {
-            stop: self.stop,
+            cancel: self.cancel,
             waits: self.waits,
         }
     }
 
     /// The limits of a call that begins now.
     pub(crate) fn limits(self) -> Limits<'a> {
-        Limits::of_a_call(self.stop)
+        Limits::of_a_call(self.cancel)
     }
 
     /// Returns an error once the search is to end.
@@ -713,23 +741,22 @@ mod tests {
 
     #[test]
     fn what_goes_through_many_rows_is_stopped_after_a_piece() {
-        let stop = AtomicBool::new(false);
+        let cancel = CancellationToken::new();
         let all = (0..100 * PIECE).inspect(|at| {
             if *at == PIECE {
-                stop.store(true, atomic::Ordering::Relaxed);
+                cancel.cancel();
             }
         });
         let mut done = 0;
-        let ended = Limits::until(&stop, None).in_pieces(all, |piece| {
+        let ended = Limits::of_a_call(&cancel).in_pieces(all, |piece| {
             done += piece.len();
             Ok(())
         });
         assert!(matches!(ended, Err(KbError::Stopped)));
         assert_eq!(done, 2 * PIECE);
-        let free = AtomicBool::new(false);
         let mut seen = Vec::new();
         let all = 0..PIECE + 1;
-        let ended = Limits::until(&free, None).in_pieces(all.clone(), |piece| {
+        let ended = Limits::without_cancel().in_pieces(all.clone(), |piece| {
             seen.extend(piece);
             Ok(())
         });
@@ -739,9 +766,9 @@ mod tests {
 
     #[test]
     fn a_call_ends_at_its_deadline() {
-        let free = AtomicBool::new(false);
-        let over = Limits::until(&free, Some(Instant::now()));
+        let limits = Limits::without_cancel();
+        let over = limits.until(Some(Instant::now()));
         assert!(matches!(over.check(), Err(KbError::TimedOut)));
-        assert!(Limits::of_a_call(&free).check().is_ok());
+        assert!(limits.check().is_ok());
     }
 }

@@ -10,8 +10,9 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::{fs, io};
+
+use tokio_util::sync::CancellationToken;
 
 use super::walk::SourceFile;
 use crate::files::{
@@ -58,16 +59,16 @@ impl TextCache {
         }
     }
 
-    /// What the file says, or why it says nothing: [`SkipReason::Stopped`] once `stop` is raised
+    /// What the file says, or why it says nothing: [`SkipReason::Stopped`] once `cancel` is cancelled
     /// while it takes long. `source` is its name as evidence gives it.
     pub fn document_unless(
         &self,
         file: &Opened,
         source: &str,
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Extraction, SkipReason> {
         if is_lines(file) {
-            return self.extractor.extract(file, source, stop);
+            return self.extractor.extract(file, source, cancel);
         }
         let before = Stamp::from_metadata(file.meta());
         let path = file.path().to_owned();
@@ -75,7 +76,7 @@ impl TextCache {
         if let Some(known) = read_kept(&goal).filter(|kept| self.extractor.is_up_to_date(kept)) {
             return known;
         }
-        let made = self.extractor.extract(file, source, stop);
+        let made = self.extractor.extract(file, source, cancel);
         let lasting = made.as_ref().err().is_none_or(SkipReason::is_lasting);
         // What changed while it was read is not kept under either time.
         if lasting
@@ -89,9 +90,14 @@ impl TextCache {
 
     /// Whether nothing is to be found in this file; `None` where finding out would take long.
     /// Keeps nothing.
-    pub fn is_left_out(&self, file: &Opened, source: &str, stop: &AtomicBool) -> Option<bool> {
+    pub fn is_left_out(
+        &self,
+        file: &Opened,
+        source: &str,
+        cancel: &CancellationToken,
+    ) -> Option<bool> {
         if is_lines(file) {
-            return Some(self.extractor.extract(file, source, stop).is_err());
+            return Some(self.extractor.extract(file, source, cancel).is_err());
         }
         let kept = self
             .dir

@@ -11,12 +11,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, mpsc};
 use std::{fs, io, iter};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Match, WalkBuilder, WalkState};
+use tokio_util::sync::CancellationToken;
 
 use super::roots::{Included, Roots};
 use crate::agent::ports::ToolError;
@@ -70,13 +71,13 @@ impl WalkResult {
 /// may still be there.
 type Seen = Result<SourceFile, (PathBuf, SkipReason, bool)>;
 
-/// All files of the base; not all of them once `stop` is raised.
-pub(crate) fn walk(roots: &Roots, stop: &AtomicBool) -> WalkResult {
+/// All files of the base; not all of them once `cancel` is cancelled.
+pub(crate) fn walk(roots: &Roots, cancel: &CancellationToken) -> WalkResult {
     let mut result = WalkResult::default();
     for root in roots.paths() {
         let was_away = roots.is_away(root);
         if !was_away {
-            walk_root(roots, root, stop, &mut result);
+            walk_root(roots, root, &mut result, cancel);
         }
         // It may go while it is walked.
         if was_away || roots.is_away(root) {
@@ -97,7 +98,7 @@ pub(crate) fn walk(roots: &Roots, stop: &AtomicBool) -> WalkResult {
     result
 }
 
-fn walk_root(roots: &Roots, root: &Path, stop: &AtomicBool, result: &mut WalkResult) {
+fn walk_root(roots: &Roots, root: &Path, result: &mut WalkResult, cancel: &CancellationToken) {
     let (sender, receiver) = mpsc::channel::<Seen>();
     let pass_over = sender.clone();
     let aside = move |path: &Path, reason: SkipReason| {
@@ -112,7 +113,7 @@ fn walk_root(roots: &Roots, root: &Path, stop: &AtomicBool, result: &mut WalkRes
     builder.build_parallel().run(|| {
         let sender = sender.clone();
         Box::new(move |entry| {
-            if stop.load(Ordering::Relaxed) {
+            if cancel.is_cancelled() {
                 return WalkState::Quit;
             }
             let seen = match entry {

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
 
 use crate::kb::error::KbError;
 use crate::kb::index::{Document, Limits, Reader, for_each_document};
@@ -129,7 +130,7 @@ pub(crate) struct Plan<'a> {
 pub(crate) fn plan<'a>(
     walked: &'a WalkResult,
     before: Option<&dyn Reader>,
-    stop: &AtomicBool,
+    cancel: &CancellationToken,
 ) -> Result<Plan<'a>, KbError> {
     let mut plan = Plan {
         changed: Vec::new(),
@@ -137,7 +138,7 @@ pub(crate) fn plan<'a>(
     };
     let mut files = walked.found.iter().peekable();
     if let Some(before) = before {
-        for_each_document(before, stop, |document| {
+        for_each_document(before, Limits::of_a_call(cancel), |document| {
             while let Some(file) = files.next_if(|file| file.source < document.source) {
                 plan.changed.push(ChangedFile { file, old: None });
             }

@@ -1,7 +1,6 @@
 //! The second phase of an update: the vectors, batch by batch.
 
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{Job, Phase, Unembedded};
@@ -65,7 +64,7 @@ fn embed(job: &Job<'_>, mut vectors: Box<dyn VectorBatch + '_>) -> Result<usize,
                     break;
                 }
                 job.report(Phase::Embedding, done, total);
-                if job.stop.load(Ordering::Relaxed) {
+                if job.cancel.is_cancelled() {
                     return Ok(done);
                 }
                 let begun = Instant::now();
@@ -128,7 +127,9 @@ fn embed_chunks(
     if texts.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    let made = job.embedder.embed_unless(&texts, job.priority, job.stop)?;
+    let made = job
+        .embedder
+        .embed_unless(&texts, job.priority, job.cancel)?;
     let Some(made) = made else {
         return Ok(None);
     };
@@ -157,7 +158,7 @@ fn is_of_another_length(job: &Job<'_>) -> Result<bool, KbError> {
     // One odd reply throws nothing away: the model is asked once more.
     let again = job
         .embedder
-        .embed_unless(&["text"], job.priority, job.stop)?;
+        .embed_unless(&["text"], job.priority, job.cancel)?;
     let vector = again.and_then(|vectors| vectors.into_iter().next());
     Ok(vector.is_some_and(|vector| !vector.is_empty() && vector.len() != kept))
 }

@@ -6,10 +6,12 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
 
 use super::changes::{ChangedFile, Changes, SeenFiles, look_at, looks_same, plan};
 use super::{Job, MissingText, Phase, UpdateReport};
@@ -74,7 +76,7 @@ fn update_documents(
         Some((seen, known)) => pass.read_changed_files(job, seen, known)?,
         None => pass.read_all_files(job, before.as_deref())?,
     };
-    if is_certain && !job.stop.load(Ordering::Relaxed) {
+    if is_certain && !job.cancel.is_cancelled() {
         job.skipped_files.keep(&report.skipped);
     }
     Ok(report)
@@ -91,7 +93,7 @@ enum ReadOutcome {
 }
 
 /// Reads the changed files on all cores, large ones first, and passes each result to `take` in whatever
-/// order. Ends early when asked to stop, or by the first error.
+/// order. Ends early when cancelled, or by the first error.
 fn read_in_parallel(
     job: &Job<'_>,
     changed: &[ChangedFile<'_>],
@@ -103,16 +105,16 @@ fn read_in_parallel(
     changed.sort_by_key(|changed_file| Reverse(changed_file.file.stamp.size));
     let changed = &changed;
     let next = AtomicUsize::new(0);
-    let has_failed = AtomicBool::new(false);
-    let goes_on = || !job.stop.load(Ordering::Relaxed) && !has_failed.load(Ordering::Relaxed);
+    // An error ends the reading, and not what the caller does with the same token.
+    let cancel = &job.cancel.child_token();
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(READ_AHEAD);
         for _ in 0..cores.min(changed.len()) {
-            let (sender, next, goes_on) = (sender.clone(), &next, &goes_on);
+            let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
-                while goes_on()
+                while !cancel.is_cancelled()
                     && let Some(&changed_file) = changed.get(next.fetch_add(1, Ordering::Relaxed))
-                    && read_file(job, changed_file, goes_on)
+                    && read_file(job, changed_file, cancel)
                         .is_none_or(|outcome| sender.send((changed_file, outcome)).is_ok())
                 {
                 }
@@ -121,7 +123,9 @@ fn read_in_parallel(
         drop(sender);
         let mut outcomes = receiver.into_iter();
         let written = outcomes.try_for_each(|(changed_file, outcome)| take(changed_file, outcome));
-        has_failed.store(written.is_err(), Ordering::Relaxed);
+        if written.is_err() {
+            cancel.cancel();
+        }
         written
     })
 }
@@ -130,7 +134,7 @@ fn read_in_parallel(
 fn read_file(
     job: &Job<'_>,
     changed_file: &ChangedFile<'_>,
-    goes_on: impl Fn() -> bool,
+    cancel: &CancellationToken,
 ) -> Option<ReadOutcome> {
     let SourceFile {
         path,
@@ -140,11 +144,9 @@ fn read_file(
     // Before the reading: a change that comes later must show.
     let mtime_is_reliable = stamp.mtime_is_reliable();
     // A document that is taken apart elsewhere takes nothing here until its text comes.
-    let reservation = job
-        .budget
-        .reserve(stamp.size.min(MAX_FILE_BYTES), &goes_on)?;
+    let reservation = job.budget.reserve(stamp.size.min(MAX_FILE_BYTES), cancel)?;
     let file = job.roots.open_file(path).map_err(SkipReason::from);
-    let document = file.and_then(|file| job.texts.document_unless(&file, source, job.stop));
+    let document = file.and_then(|file| job.texts.document_unless(&file, source, cancel));
     let document = match document {
         Ok(document) => document,
         Err(SkipReason::Stopped) => return None,
@@ -160,8 +162,8 @@ fn read_file(
     {
         return Some(ReadOutcome::Same { mtime_is_reliable });
     }
-    let reservation = reservation.resized(weight(&document), goes_on)?;
-    let links = links::links(source, &document.text, job.stop)?;
+    let reservation = reservation.resized(weight(&document), cancel)?;
+    let links = links::links(source, &document.text, cancel)?;
     let is_words_only = is_words_only(source, &document.text);
     let key_of = |chunk: &Chunk| {
         if is_words_only {
@@ -230,13 +232,13 @@ impl Pass<'_> {
         job: &Job<'_>,
         before: Option<&dyn Reader>,
     ) -> Result<(UpdateReport, bool), KbError> {
-        let mut walked = walk(job.roots, job.stop);
-        if job.stop.load(Ordering::Relaxed) {
+        let mut walked = walk(job.roots, job.cancel);
+        if job.cancel.is_cancelled() {
             // What was not come by is not gone.
             return Err(KbError::Stopped);
         }
         self.report.skipped = std::mem::take(&mut walked.skipped);
-        let plan = plan(&walked, before, job.stop)?;
+        let plan = plan(&walked, before, job.cancel)?;
         let files = walked.found.len();
         self.report.looked_at = files;
         self.report.unchanged = files - plan.changed.len();
@@ -436,7 +438,7 @@ mod tests {
         skipped_files: SkippedFiles,
         refused: std::sync::Mutex<super::super::RefusedChunks>,
         budget: ByteBudget,
-        stop: AtomicBool,
+        cancel: CancellationToken,
     }
 
     impl Bench {
@@ -454,7 +456,7 @@ mod tests {
                 skipped_files: SkippedFiles::default(),
                 refused: std::sync::Mutex::default(),
                 budget: ByteBudget::new(LIMIT),
-                stop: AtomicBool::new(false),
+                cancel: CancellationToken::new(),
                 docs,
                 _home: home,
             }
@@ -470,7 +472,7 @@ mod tests {
                 refused: &self.refused,
                 budget: &self.budget,
                 progress: &|_| {},
-                stop: &self.stop,
+                cancel: &self.cancel,
                 priority: BulkPriority::Idle,
                 pause: None,
             }
@@ -498,7 +500,7 @@ mod tests {
     #[test]
     fn ends_waiting_for_memory_with_an_update_that_fails() {
         let bench = Bench::new();
-        let walked = walk(&bench.roots, &bench.stop);
+        let walked = walk(&bench.roots, &bench.cancel);
         let changed = walked
             .found
             .iter()

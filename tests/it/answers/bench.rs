@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use kb_agent::agent::ports::Toolbox;
 use kb_agent::agent::{RunRequest, without_marks};
@@ -12,6 +11,7 @@ use kb_agent::kb::KnowledgeBase;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use crate::frozen_demo;
 use crate::support::{Finished, run};
@@ -34,7 +34,7 @@ impl Bench {
         let bases = [folder.to_owned()];
         let of_passages = frozen_demo::knowing_the_pages(embedder.clone());
         let base = KnowledgeBase::open(&bases, home.path(), of_passages).unwrap();
-        base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+        base.update(&|_| {}, &CancellationToken::new()).unwrap();
         Self {
             tools: Arc::new(KbToolbox::new(Arc::new(base))),
             embedder,

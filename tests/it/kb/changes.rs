@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kb_agent::kb::{Hit, KnowledgeBase, SearchMode, SkipReason, UpdateReport};
+use tokio_util::sync::CancellationToken;
 
 use super::{Bench, counts, sources, update};
 
@@ -50,11 +51,15 @@ fn a_document_that_no_one_waited_for_stays_as_it_was_and_is_read_next_time() {
     let base = bench.indexed();
     bench.write("a.md", "beta\n");
     bench.write("slow.html", page("magpie", 20_000));
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     // The first of the two is read, and the other takes much longer.
     let report = base.update_words(
-        &|progress| stop.store(progress.done > 0, Ordering::Relaxed),
-        &stop,
+        &|progress| {
+            if progress.done > 0 {
+                cancel.cancel();
+            }
+        },
+        &cancel,
     );
     let report = report.unwrap();
     assert_eq!(report.changed, 1);
@@ -63,7 +68,9 @@ fn a_document_that_no_one_waited_for_stays_as_it_was_and_is_read_next_time() {
     assert_eq!(report.skipped, []);
     let first = |word| sources(&base, SearchMode::Lexical, word).into_iter().next();
     assert_eq!(first("heron").as_deref(), Some("slow.html"));
-    let report = base.update_words(&|_| {}, &AtomicBool::new(false)).unwrap();
+    let report = base
+        .update_words(&|_| {}, &CancellationToken::new())
+        .unwrap();
     assert_eq!((report.changed, report.documents), (1, 2));
     assert_eq!(first("magpie").as_deref(), Some("slow.html"));
 }
@@ -217,14 +224,13 @@ fn short_documents_are_embedded_before_long_ones() {
         ("z-note.md", "# Note\n\nomega words\n"),
     ]);
     let base = bench.open();
-    let stop = AtomicBool::new(false);
+    let cancel = CancellationToken::new();
     let halt = |progress: kb_agent::kb::Progress| {
-        stop.store(
-            progress.phase == kb_agent::kb::Phase::Embedding && progress.done > 0,
-            Ordering::Relaxed,
-        );
+        if progress.phase == kb_agent::kb::Phase::Embedding && progress.done > 0 {
+            cancel.cancel();
+        }
     };
-    base.update(&halt, &stop).unwrap();
+    base.update(&halt, &cancel).unwrap();
     assert_eq!(
         sources(&base, SearchMode::Vector, "omega words")[0],
         "z-note.md"
@@ -243,10 +249,11 @@ fn who_has_more_urgent_things_to_do_all_the_time_still_gets_on() {
         .collect();
     let bench = Bench::new(&notes);
     let base = bench.open();
-    let (stop, pause) = (AtomicBool::new(false), AtomicBool::new(true));
-    base.update_words(&|_| {}, &stop).unwrap();
+    let (cancel, pause) = (CancellationToken::new(), CancellationToken::new());
+    pause.cancel();
+    base.update_words(&|_| {}, &cancel).unwrap();
     for left in [24, 8, 0] {
-        base.embed_some(&|_| {}, &stop, &pause).unwrap();
+        base.embed_some(&|_| {}, &pause, &cancel).unwrap();
         assert_eq!(base.status().pending, left);
     }
 }
@@ -259,13 +266,13 @@ fn a_saved_file_need_not_wait_until_everything_is_embedded() {
     let meanwhile = |progress: kb_agent::kb::Progress| {
         if progress.phase == kb_agent::kb::Phase::Embedding && !seen.swap(true, Ordering::Relaxed) {
             bench.write("b.md", "# B\n\nbeta text\n");
-            let report = second.update_words(&|_| {}, &AtomicBool::new(false));
+            let report = second.update_words(&|_| {}, &CancellationToken::new());
             assert_eq!(report.unwrap().added, 1);
             assert_eq!(sources(&second, SearchMode::Hybrid, "beta"), ["b.md"]);
         }
     };
-    let stop = AtomicBool::new(false);
-    let report = first.update(&meanwhile, &stop).unwrap();
+    let cancel = CancellationToken::new();
+    let report = first.update(&meanwhile, &cancel).unwrap();
     assert!(seen.load(Ordering::Relaxed));
     // What came meanwhile is embedded too.
     assert_eq!(report.embedded, 2);

@@ -420,7 +420,7 @@ fn decode(mut records: &[u8]) -> Option<Entries> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::domain::Day;
@@ -445,7 +445,11 @@ mod tests {
                 changed: 5,
                 inode: 6,
             };
-            let links = links::links("a.md", "see [[Other]] and PROJ-1", &AtomicBool::new(false));
+            let links = links::links(
+                "a.md",
+                "see [[Other]] and PROJ-1",
+                &CancellationToken::new(),
+            );
             StoredDocument {
                 document: Arc::new(Document {
                     source: format!("folder/ü{n}.md"),

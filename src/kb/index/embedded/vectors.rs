@@ -19,8 +19,9 @@ mod scan;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+use tokio_util::sync::CancellationToken;
 
 use super::lock::model_key;
 use crate::kb::error::KbError;
@@ -186,19 +187,22 @@ impl Vectors {
     }
 
     /// The `k` nearest of the rows that `wanted` lets through, with their cosine, best first; of
-    /// some of them only once `stop` is raised.
+    /// some of them only once `cancel` is cancelled.
     pub fn nearest(
         &self,
         query: &[f32],
         k: usize,
         wanted: &(dyn Fn(usize) -> bool + Sync),
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
     ) -> Result<Vec<(usize, f64)>> {
         let Some(query) = Query::new(query, self.dims) else {
             return Ok(Vec::new());
         };
         let table = self.table()?;
-        let wanted = RowFilter { row: wanted, stop };
+        let wanted = RowFilter {
+            row: wanted,
+            cancel,
+        };
         Ok(scan::nearest(&query, &table, k, &wanted))
     }
 
@@ -333,7 +337,7 @@ mod tests {
     use super::*;
 
     fn nearest(vectors: &Vectors, query: &[f32], k: usize) -> Result<Vec<(usize, f64)>> {
-        vectors.nearest(query, k, &|_| true, &AtomicBool::new(false))
+        vectors.nearest(query, k, &|_| true, &CancellationToken::new())
     }
 
     fn unit(seed: u8) -> Vec<f32> {

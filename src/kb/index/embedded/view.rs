@@ -137,7 +137,7 @@ impl View {
             chunks.iter().any(|chunk| within.lets_through(*chunk))
         };
         let mut found = Vec::new();
-        for (row, score) in vectors.nearest(vector, k, &is_live, within.stop)? {
+        for (row, score) in vectors.nearest(vector, k, &is_live, within.cancel)? {
             let chunks = vectors.key(row).map(|key| holders.chunks(key));
             let chunks = chunks.into_iter().flatten();
             let chunks = chunks.filter(|chunk| within.lets_through(**chunk));

@@ -29,7 +29,7 @@ use super::space::{Commit, Space, WriteRight};
 use super::store_server::sql::{
     BOOL_ARRAY, BYTEA, FLOAT4, INT2_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
 };
-use super::store_server::{Connection, NEVER, TypedValue};
+use super::store_server::{Connection, TypedValue};
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
 use crate::kb::index::port::{
@@ -147,7 +147,7 @@ impl RemoteBatch {
         let mut last: Option<String> = None;
         loop {
             // A large folder takes longer than a call may.
-            let limits = Limits::of_a_call(limits.stop());
+            let limits = limits.renewed();
             let page = reader.page(last.as_deref(), SENT, limits)?;
             let sources: Vec<&String> = page.iter().map(|one| &one.source).collect();
             self.delete(space, &sources, limits)?;
@@ -459,7 +459,7 @@ impl RemoteBatch {
         if missing.is_empty() {
             return Ok(());
         }
-        let patience = Limits::lasting(limits.stop(), INDEXING);
+        let patience = limits.lasting(INDEXING);
         match self.connection.execute(&missing, patience) {
             Err(error) if !matches!(error, KbError::Stopped | KbError::TimedOut) => {
                 tracing::info!(%error, "the tables of a space are not put in order");
@@ -523,7 +523,7 @@ impl Batch for RemoteBatch {
         let Some(number) = self.found.space.filter(|_| self.is_touched) else {
             return Ok(());
         };
-        self.publish(number, Limits::lasting(&NEVER, COMMITTING))
+        self.publish(number, Limits::without_cancel().lasting(COMMITTING))
     }
 
     fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<()> {

@@ -15,7 +15,7 @@ use super::schema;
 use super::space::{COMMIT, Commit, Space, WriteRight};
 use super::store_address::{StoreAccess, StoreAddress};
 use super::store_server::sql::{FLOAT8, TEXT};
-use super::store_server::{NEVER, Purpose, StoreServer};
+use super::store_server::{Purpose, StoreServer};
 use super::vectors::RemoteVectorBatch;
 use crate::kb::error::KbError;
 use crate::kb::index::port::{Batch, Lease, Limits, Reader, Result, Store, VectorBatch};
@@ -319,14 +319,14 @@ impl Lease for RemoteLease {
         self.ask(
             "UPDATE leases SET until = clock_timestamp() + make_interval(secs => $3)
             WHERE name = $1 AND holder = $2 AND until > clock_timestamp() RETURNING name",
-            Limits::of_a_call(&NEVER),
+            Limits::without_cancel(),
         )
     }
 }
 
 impl Drop for RemoteLease {
     fn drop(&mut self) {
-        let limits = Limits::lasting(&NEVER, GIVING_BACK);
+        let limits = Limits::without_cancel().lasting(GIVING_BACK);
         let given = self.ask(
             "DELETE FROM leases WHERE name = $1 AND holder = $2 AND $3 > 0 RETURNING name",
             limits,

@@ -1,5 +1,5 @@
 //! Connections to the server: made when they are needed, kept for the next call, given up with the
-//! call that a stop or a deadline ends; and what the server's errors mean.
+//! call that a token or a deadline ends; and what the server's errors mean.
 //!
 //! The sockets live on a small runtime of their own; the port's verbs wait on the threads that call
 //! them. A call is one statement, or several that are sent together, and so one round trip.
@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -54,16 +54,12 @@ use sql::TEXT;
 /// A value with its type: so a statement needs no round trip of its own to be prepared.
 pub(super) type TypedValue<'a> = (&'a (dyn ToSql + Sync), tokio_postgres::types::Type);
 
-/// A stop flag that is never raised.
-pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 /// Held while what is kept on the server is made; any number does.
 const PREPARING: i64 = 0x6b62_6167_656e_7401;
 /// The number of idle connections that are kept.
 const KEPT: usize = 4;
 /// Cancelling a call and giving back rights may take this long.
 const CANCEL: Duration = Duration::from_secs(5);
-/// How soon a stop is noticed while a server is silent.
-const LOOK: Duration = Duration::from_millis(20);
 /// Messages of servers are quoted up to this length, in characters.
 const LONGEST: usize = 200;
 
@@ -341,7 +337,7 @@ impl Connection {
     /// Undoes what is not committed and gives rights back. Where that fails the connection is given
     /// up, and the server does both.
     pub fn give_back_rights(&mut self) {
-        let limits = Limits::lasting(&NEVER, CANCEL);
+        let limits = Limits::without_cancel().lasting(CANCEL);
         let given = self.execute("ROLLBACK; SELECT pg_advisory_unlock_all()", limits);
         if given.is_err() {
             self.client = None;
@@ -460,15 +456,18 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
 /// be called on a thread of an async runtime, which it blocks.
 fn wait_for<T>(future: impl Future<Output = T>, limits: Limits<'_>) -> Result<T> {
     limits.check()?;
-    let mut future = pin!(future);
+    let mut work = pin!(limits.run_until_cancelled(future));
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return Ok(value);
+        if let Poll::Ready(done) = work.as_mut().poll(&mut context) {
+            return done.ok_or(KbError::Stopped);
         }
         limits.check()?;
-        thread::park_timeout(LOOK);
+        match limits.time_left() {
+            Some(time) => thread::park_timeout(time),
+            None => thread::park(),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::schema;
 use super::space::{Commit, Model, Space, WriteRight, vector_text};
 use super::store_server::sql::{BYTEA_ARRAY, FLOAT4_ARRAY, INT4, TEXT, TEXT_ARRAY};
-use super::store_server::{Connection, NEVER, TypedValue};
+use super::store_server::{Connection, TypedValue};
 use crate::kb::error::KbError;
 use crate::kb::index::port::{ChunkKey, Limits, Result, VectorBatch};
 use crate::kb::index::quantised::quantise;
@@ -89,7 +89,7 @@ impl RemoteVectorBatch {
         let number = model.number;
         let many = format!("SELECT EXISTS (SELECT FROM vectors_{number} OFFSET {INDEXED_FROM})");
         let are_many = self.connection.is_true(&many, &[], limits)?;
-        let limits = Limits::lasting(limits.stop(), MAKING);
+        let limits = limits.lasting(MAKING);
         if are_many && model.dimensions <= MOST_INDEXED {
             let index = schema::make_vector_index(number);
             let index = format!("{index} ANALYZE vectors_{number}");
@@ -191,7 +191,7 @@ impl VectorBatch for RemoteVectorBatch {
             return Ok(());
         };
         self.space.note_complete(None);
-        let patience = Limits::lasting(&NEVER, MAKING);
+        let patience = Limits::without_cancel().lasting(MAKING);
         self.connection.execute(BEGIN, limits)?;
         let number = model.number;
         let others = "SELECT space FROM spaces WHERE model = $1 AND space <> $2";

@@ -5,8 +5,8 @@
 //! Zaharia, ColBERT, 2020), and a token that few blocks hold counts more.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::AtomicBool;
 
+use tokio_util::sync::CancellationToken;
 use wide::f32x8;
 
 use super::super::passage::{Block, Passage};
@@ -74,14 +74,14 @@ pub(super) fn compare(
     let limits = Limits::of(languages);
     chosen.truncate(limits.blocks);
     texts.truncate(1 + limits.blocks);
-    // Nobody sets it: the embedder of a run brings the stop of the run (`CancellableEmbedder`), and a measurement is not
-    // stopped.
-    let never_stopped = AtomicBool::new(false);
+    // Nobody cancels it: the embedder of a run brings the token of the run (`CancellableEmbedder`), and a measurement is
+    // not cancelled.
+    let cancel = CancellationToken::new();
     let wanted = TokensWanted {
         most: limits.tokens,
         languages,
     };
-    let vectors = embedder.embed_tokens(&texts, wanted, (&never_stopped).into())?;
+    let vectors = embedder.embed_tokens(&texts, wanted, (&cancel).into())?;
     let (question, blocks) = vectors
         .as_deref()
         .and_then(<[TokenVectors]>::split_first)

@@ -6,17 +6,17 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 use std::thread;
 
+use tokio_util::sync::CancellationToken;
 use wide::{i8x16, i16x16, i32x8};
 
 use crate::kb::index::port::ChunkKey;
 use crate::kb::index::quantised::Query;
 use crate::threads;
 
-/// Rows measured between two looks at whether the scan is to stop.
-const BLOCK: usize = 256;
+/// Rows measured between two looks at whether to go on.
+const BLOCK: usize = 1024;
 /// Below this many rows, starting a thread costs more than it saves.
 const ROWS_A_THREAD: usize = 8_000;
 
@@ -61,7 +61,7 @@ fn product(query: &[i16], row: &[u8]) -> i32 {
 /// Which rows, and for how long.
 pub(super) struct RowFilter<'a> {
     pub row: &'a (dyn Fn(usize) -> bool + Sync),
-    pub stop: &'a AtomicBool,
+    pub cancel: &'a CancellationToken,
 }
 
 /// The `k` nearest rows, best first; equal ones in the order of their keys, so that the order in
@@ -107,7 +107,7 @@ fn scan(
     let mut floor = f32::NEG_INFINITY;
     let from = range.start;
     for at in range {
-        if (at - from).is_multiple_of(BLOCK) && wanted.stop.load(AtomicOrdering::Relaxed) {
+        if (at - from).is_multiple_of(BLOCK) && wanted.cancel.is_cancelled() {
             break;
         }
         let cosine = table.cosine(query, at);
@@ -137,16 +137,10 @@ fn shrink(best: &mut Vec<(usize, f32)>, k: usize, keys: &[ChunkKey]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{self, AtomicUsize};
 
     use super::*;
     use crate::kb::index::quantised::quantise;
-
-    static NEVER: AtomicBool = AtomicBool::new(false);
-
-    fn all_of(row: &(dyn Fn(usize) -> bool + Sync)) -> RowFilter<'_> {
-        RowFilter { row, stop: &NEVER }
-    }
 
     /// Points on a circle of many dimensions, so that the true order is known.
     #[test]
@@ -181,7 +175,12 @@ mod tests {
             .collect();
         exact.sort_by(|a, b| b.1.total_cmp(&a.1));
         let query = Query::new(&asked, dims).unwrap();
-        let found = nearest(&query, &table, 50, &all_of(&|_| true));
+        let cancel = &CancellationToken::new();
+        let all = RowFilter {
+            row: &|_| true,
+            cancel,
+        };
+        let found = nearest(&query, &table, 50, &all);
         let missing = exact[..50]
             .iter()
             .filter(|(n, _)| !found.iter().any(|(at, _)| at == n))
@@ -191,7 +190,11 @@ mod tests {
             let true_cosine = exact.iter().find(|(n, _)| n == at).unwrap().1;
             assert!((cosine - f64::from(true_cosine)).abs() < 0.01);
         }
-        let odd = nearest(&query, &table, 50, &all_of(&|at| at % 2 == 1));
+        let odd_rows = RowFilter {
+            row: &|at| at % 2 == 1,
+            cancel,
+        };
+        let odd = nearest(&query, &table, 50, &odd_rows);
         assert!(odd.len() == 50 && odd.iter().all(|(at, _)| at % 2 == 1));
     }
 
@@ -209,15 +212,15 @@ mod tests {
             dims,
         };
         let query = Query::new(&vec![1.0; dims], dims).unwrap();
-        let (stop, looked_at) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (cancel, looked_at) = (CancellationToken::new(), AtomicUsize::new(0));
         let row = |_: usize| {
-            looked_at.fetch_add(1, AtomicOrdering::Relaxed);
-            stop.store(true, AtomicOrdering::Relaxed);
+            looked_at.fetch_add(1, atomic::Ordering::Relaxed);
+            cancel.cancel();
             true
         };
         let wanted = RowFilter {
             row: &row,
-            stop: &stop,
+            cancel: &cancel,
         };
         nearest(&query, &table, 50, &wanted);
         // Two threads at most have rows enough.
