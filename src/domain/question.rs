@@ -37,7 +37,7 @@ pub struct Question {
 pub struct Earlier {
     /// The earlier question as it was asked.
     pub question: String,
-    /// Its words that carry meaning, as they are written, without those that a correction replaces.
+    /// What is taken of it, as it is written, without the words that others take the place of.
     pub words: Vec<String>,
     /// Whether the question that goes on from it may as well name a topic of its own: "What about sick pay?"
     pub is_unsure: bool,

@@ -295,8 +295,8 @@ fn r05_follow_ups_take_what_they_lack_and_nothing_else() {
             wrong.push((first, second, searched));
         }
     }
-    assert_eq!(pairs.len(), 60);
-    assert!(wrong.len() <= 3, "{wrong:?}");
+    assert_eq!(pairs.len(), 156);
+    assert!(wrong.len() <= 6, "{wrong:?}");
 }
 
 #[test]
@@ -304,8 +304,13 @@ fn r05_a_question_without_its_topic_says_that_it_lacks_one() {
     for (query, lacks) in [
         ("Can it be extended?", true),
         ("Why?", true),
+        ("Pourquoi ?", true),
+        ("and for Windows?", true),
+        ("Die Kommentare auch?", true),
+        ("no, I meant the PIN", true),
         ("How long is probation?", false),
         ("parental leave", false),
+        ("too many open files", false),
         ("If my laptop is stolen, who do I tell about it?", false),
     ] {
         assert_eq!(engine().read(query, &[]).lacks_topic, lacks, "{query}");

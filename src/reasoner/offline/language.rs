@@ -22,7 +22,7 @@ const LONGEST_TALK: usize = 12;
 /// Shorter words are too near to too many.
 const SLIP_FROM: usize = 6;
 /// Fewer words than these are too few for a single form word to tell a language.
-const FEWEST_WORDS: usize = 3;
+pub const FEWEST_WORDS: usize = 3;
 
 /// The language of a text: the script that most of it is in, then the form words it holds.
 ///
@@ -75,7 +75,7 @@ pub fn language_of(text: &str) -> Language {
 }
 
 /// How many stop words and other words that every text needs a language has among the tokens.
-fn count_form_words(tokens: &[Token], language: Language) -> usize {
+pub fn count_form_words(tokens: &[Token], language: Language) -> usize {
     let lists = form_lists(table(language));
     let is_form = |at: &usize| {
         tokens[*at].language(language) == language
@@ -309,6 +309,7 @@ pub struct Table {
     pub comparatives: Phrases,
     pub pronouns: Phrases,
     pub leads: Phrases,
+    pub also: Phrases,
     pub corrections: Phrases,
     pub not_meant: Phrases,
     pub empty_pronouns: Phrases,

@@ -20,7 +20,8 @@ use span::Span;
 /// Reads a question in its conversation, oldest turn first. Linear in its length.
 pub fn read(text: &str, history: &[Turn]) -> Question {
     let tokens = tokens(text);
-    let whole = Span::new(text, &tokens);
+    let before = history.last().map_or("", |turn| turn.question.as_str());
+    let whole = Span::new(text, &tokens).in_conversation(before);
     let correction = Correction::read(whole);
     let asked = correction.as_ref().map_or(whole, |it| it.meant);
     let asked = asked.without_frames();
@@ -30,7 +31,7 @@ pub fn read(text: &str, history: &[Turn]) -> Question {
         Some(correction) => corrected_question(correction, history),
         None => earlier_question(asked, &literals, history),
     };
-    let is_left_out = asked.is_left_out(&literals);
+    let is_left_out = correction.is_some() || asked.is_left_out(&literals);
     let mut all_terms = asked.terms();
     if let Some(earlier) = &continues {
         all_terms.extend(terms(&earlier.words.join(" "), asked.language));
@@ -161,6 +162,39 @@ mod tests {
         let earlier = next.continues.unwrap();
         assert_eq!(earlier.question, "What is the vector score threshold?");
         assert_eq!(earlier.words, ["vector", "score", "threshold"]);
+    }
+
+    #[test]
+    fn r05_what_is_lacking_is_taken_as_it_was_said() {
+        for (first, second, searched, language) in [
+            (
+                "Is the cache kept after a restart?",
+                "Why?",
+                "Why? Is the cache kept after a restart",
+                "en",
+            ),
+            (
+                "How do I back up to S3?",
+                "to B2 too?",
+                "to B2 too? I back up to",
+                "en",
+            ),
+            // A word or two do not tell their language.
+            (
+                "Wie sichere ich nach S3?",
+                "B2 auch?",
+                "B2 auch? sichere ich nach S3",
+                "de",
+            ),
+        ] {
+            let turn = Turn {
+                question: first.to_owned(),
+                answer: "…".to_owned(),
+            };
+            let question = read(second, &[turn]);
+            assert_eq!(question.search_text(), searched);
+            assert_eq!(question.language.0, language);
+        }
     }
 
     /// What stands in the place of a gap is not filled in again, and a topic is bounded.

@@ -1,6 +1,7 @@
-//! The earlier question whose words a question needs to be understood, and what a correction replaces of it.
+//! The earlier question whose words a question needs to be understood: its subject, or what is said of it there,
+//! whichever is lacking, without what another word takes the place of.
 
-use super::super::language::{Token, tokens};
+use super::super::language::{Table, Token, terms, tokens};
 use super::literals::literals_of;
 use super::span::Span;
 use crate::domain::{Earlier, Literals, Turn};
@@ -13,9 +14,9 @@ const READ: usize = 2_000;
 const OWN: usize = 4;
 /// A question of at most so many words that asks nothing is a fragment.
 const FRAGMENT: usize = 3;
-/// A question that goes on with "and" and has more words of its own names its own topic.
+/// A question that goes on with "and" or "too" and has more words of its own names its own topic.
 const OWN_BEHIND_LEAD: usize = 1;
-/// Words that are taken from an earlier question.
+/// Words that are taken from an earlier question; twice as many where small ones are among them.
 const MOST_WORDS: usize = 12;
 
 /// The earlier question that a question continues; `None` where it stands alone.
@@ -24,13 +25,19 @@ pub fn earlier_question(asked: Span<'_>, literals: &Literals, history: &[Turn]) 
         return None;
     }
     let is_unsure = asked.may_stand_alone();
+    let rest = asked.behind_lead();
+    let asks = rest.count_topics() > 0 && rest.asks_something() && !rest.is_chinese();
+    let lacks_predicate = !asks && !rest.refers_back();
     with_previous(history, |previous| {
-        let mut words = topic_words(previous);
+        let mut replaced = Vec::new();
         if !literals.keywords().is_empty() {
             // "What does GENERATE mean?", "And REFINE?": the new name takes the place of the old one.
-            let names = literals_of(previous.as_written()).keywords();
-            words.retain(|word| !names.contains(word));
+            replaced = literals_of(previous.as_written()).keywords();
         }
+        if lacks_predicate {
+            replaced.extend(rest.replaced_words(previous, false));
+        }
+        let words = words_without(&replaced, previous, lacks_predicate);
         (words, is_unsure)
     })
 }
@@ -38,11 +45,13 @@ pub fn earlier_question(asked: Span<'_>, literals: &Literals, history: &[Turn]) 
 /// The earlier question that a correction is about, with the words that stay.
 pub fn corrected_question(correction: &Correction<'_>, history: &[Turn]) -> Option<Earlier> {
     with_previous(history, |previous| {
-        let replaced = correction.replaced_words(previous);
-        let meant = correction.meant.words();
-        let mut words = topic_words(previous);
-        words.retain(|word| !is_in(&replaced, word) && !is_in(&meant, word));
-        (words, false)
+        let mut replaced = match correction.not_meant {
+            Some(not_meant) if previous.is_chinese() => vec![not_meant.as_written().to_owned()],
+            Some(not_meant) => not_meant.words(),
+            None => correction.meant.replaced_words(previous, true),
+        };
+        replaced.extend(correction.meant.words());
+        (words_without(&replaced, previous, true), false)
     })
 }
 
@@ -73,22 +82,36 @@ fn with_previous(
     };
     let previous = *spans.iter().find(stands_alone).or(spans.first())?;
     let (words, is_unsure) = take(previous);
-    let question = previous.as_question();
-    (!words.is_empty()).then_some(Earlier {
-        question,
+    let says = |word: &String| {
+        let is_generic = previous.table.generic.has(&word.to_lowercase());
+        !is_generic && !terms(word, previous.language).is_empty()
+    };
+    words.iter().any(says).then(|| Earlier {
+        question: previous.as_question(),
         words,
         is_unsure,
     })
 }
 
-/// The words of what an earlier question is about.
-fn topic_words(previous: Span<'_>) -> Vec<String> {
+/// The words of an earlier question without those that make room: all that are said of its subject as they stand, or
+/// those of its subject that carry meaning. Of Chinese a text.
+fn words_without(replaced: &[String], previous: Span<'_>, is_predicate: bool) -> Vec<String> {
     let subject = previous.subject();
-    if subject.is_chinese() && subject.has_terms() {
-        vec![subject.as_written().to_owned()]
-    } else {
-        subject.words().into_iter().take(MOST_WORDS).collect()
+    if previous.is_chinese() {
+        let replaced = replaced.iter().filter(|it| !it.is_empty());
+        let text = subject.as_written().to_owned();
+        let text = replaced.fold(text, |text, it| text.replace(it, " "));
+        return vec![text.trim().to_owned()];
     }
+    let (words, most) = if is_predicate {
+        let asking = previous.table.asks_at(previous.tokens, 0);
+        let said = previous.slice(asking.map_or(0, |(length, _)| length)..);
+        (said.all_words(), 2 * MOST_WORDS)
+    } else {
+        (subject.words(), MOST_WORDS)
+    };
+    let words = words.into_iter().filter(|word| !is_in(replaced, word));
+    words.take(most).collect()
 }
 
 impl Span<'_> {
@@ -97,13 +120,11 @@ impl Span<'_> {
         if self.is_social() {
             return false;
         }
-        let lead = self.table.leads.longest(self.tokens, 0);
+        let has_lead = self.table.leads.longest(self.tokens, 0).is_some();
+        let says_also = self.says_also();
         let rest = self.behind_lead();
         let own = rest.count_topics();
         let is_named = !literals.keywords().is_empty() || !literals.paths.is_empty();
-        let starts = self.table.starts.longest(rest.tokens, 0).is_some();
-        let mut asking = self.table.asks.values();
-        let asks = starts || asking.any(|list| list.is_in(rest.tokens));
         if own == 0 {
             return !is_named;
         }
@@ -111,35 +132,53 @@ impl Span<'_> {
             return !is_named && own <= OWN && rest.refers_back();
         }
         // A subject that is known is left out in Chinese.
+        let starts = self.table.starts.longest(rest.tokens, 0).is_some();
         let lacks_subject = self.is_chinese() && own <= if starts { FRAGMENT } else { 1 };
         let refers_back = own <= OWN && rest.refers_back();
-        if asks {
-            let names_little = lead.is_some() && own <= OWN_BEHIND_LEAD;
+        if rest.asks_something() {
+            let names_little = (has_lead || says_also) && own <= OWN_BEHIND_LEAD;
             return !is_named && (refers_back || lacks_subject || names_little);
         }
-        let is_fragment = own <= if lead.is_some() { OWN } else { FRAGMENT };
-        let goes_on = || rest.begins_with_link() || self.asks() || refers_back || lacks_subject;
-        is_fragment && (lead.is_some() || !is_named && goes_on())
+        let is_fragment = own <= if has_lead { OWN } else { FRAGMENT };
+        let goes_on = has_lead || says_also && own < FRAGMENT;
+        let leans = rest.begins_with_link() || refers_back || lacks_subject;
+        is_fragment && (goes_on || !is_named && leans)
     }
 
-    /// Whether a question says by a pronoun, or by nothing at all, what it is about.
+    /// Whether a question says by a pronoun, or by nothing at all, what it is about, or does not say what is asked of it.
     pub fn is_left_out(self, literals: &Literals) -> bool {
         let rest = self.behind_lead();
-        self.leans(literals) && (rest.refers_back() || rest.count_topics() == 0)
+        let asks = rest.asks_something() || !literals.keywords().is_empty();
+        let is_fragment = self.goes_on() && !asks;
+        self.leans(literals) && (is_fragment || rest.refers_back() || rest.count_topics() == 0)
     }
 
     /// Whether a question that leans may name a topic of its own: "What about sick pay?", "Sick pay?".
     fn may_stand_alone(self) -> bool {
-        let lead = self.table.leads.longest(self.tokens, 0);
         let rest = self.behind_lead();
-        lead != Some(1) && !rest.begins_with_link() && !rest.refers_back()
+        !self.goes_on() && !rest.begins_with_link() && !rest.refers_back()
     }
 
-    /// What stands behind the words that only go on.
+    /// Whether it begins with a word such as "and" or ends with one such as "too"; "what about" may begin anew.
+    fn goes_on(self) -> bool {
+        self.table.leads.longest(self.tokens, 0) == Some(1) || self.says_also()
+    }
+
+    fn says_also(self) -> bool {
+        let without = self.without_end(&[&self.table.also]);
+        without.tokens.len() < self.without_end(&[]).tokens.len()
+    }
+
+    /// What stands between the words that only go on.
     fn behind_lead(self) -> Self {
         let lead = self.table.leads.longest(self.tokens, 0);
         let rest = self.slice(lead.unwrap_or(0)..);
-        rest.slice(rest.leading_marks()..)
+        let rest = rest.slice(rest.leading_marks()..);
+        rest.without_end(&[&self.table.also])
+    }
+
+    fn asks_something(self) -> bool {
+        self.asks() || self.table.starts.longest(self.tokens, 0).is_some()
     }
 
     fn begins_with_link(self) -> bool {
@@ -181,6 +220,49 @@ impl Span<'_> {
         });
         pronouns.any(|at| !is_named_before(at))
     }
+
+    /// The words of the question before that make room: the number where another one is given, what describes a word
+    /// that both have, what stands behind the link that both have; for a correction else what has such a link or none
+    /// as that has, what stands behind the last link, the last. Of Chinese the last name in letters.
+    fn replaced_words(self, previous: Span<'_>, corrects: bool) -> Vec<String> {
+        let (table, tokens) = (previous.table, previous.tokens);
+        let meant = self.words();
+        if previous.is_chinese() {
+            let name = previous.words().pop();
+            let name = name.filter(|name| !meant.is_empty() && !is_in(&meant, name));
+            return name.into_iter().collect();
+        }
+        let is_number = |token: &&Token| token.word.starts_with(|c: char| c.is_ascii_digit());
+        let numbers = tokens.iter().filter(is_number);
+        let numbers: Vec<String> = numbers.map(|token| token.word.clone()).collect();
+        if !numbers.is_empty() && self.tokens.iter().any(|it| is_number(&it)) {
+            return numbers;
+        }
+        let form = |table: &'static Table| [&table.stop, &table.generic, &table.links];
+        let named = table.uncovered(&form(table), tokens);
+        let runs: Vec<&[usize]> = named.chunk_by(|a, b| a + 1 == *b).collect();
+        let mut described = runs.iter().rev().filter_map(|run| {
+            let shared = |at: &usize| is_in(&meant, &tokens[*at].word);
+            run.iter().rposition(shared).map(|shared| &run[..shared])
+        });
+        let own_link = self.tokens.first().filter(|_| self.begins_with_link());
+        let begins_bare = self.table.uncovered(&form(self.table), self.tokens).first() == Some(&0);
+        let places = runs.windows(2).map(|pair| {
+            let before = &tokens[pair[0][pair[0].len() - 1] + 1..pair[1][0]];
+            let has_link = table.links.is_in(before);
+            let is_alike = own_link.map_or(!has_link && !begins_bare, |own| {
+                before.iter().any(|token| token.word == own.word)
+            });
+            ((is_alike, has_link), pair[1])
+        });
+        let place = places.max_by_key(|(likeness, _)| *likeness);
+        let place = place.filter(|((is_alike, _), place)| {
+            corrects || own_link.is_some() && *is_alike && place.len() < FRAGMENT
+        });
+        let replaced = described.next().or(place.map(|(_, place)| place));
+        let replaced = replaced.unwrap_or_default().iter();
+        replaced.map(|at| tokens[*at].word.clone()).collect()
+    }
 }
 
 /// A correction of the question before: "no, I meant on Windows".
@@ -196,14 +278,14 @@ impl<'a> Correction<'a> {
     /// Reads a correction; `None` where a message is none, or asks a question of its own.
     pub fn read(whole: Span<'a>) -> Option<Self> {
         let table = whole.table;
-        let mut rest = whole.slice(whole.leading_marks()..);
+        let whole = whole.slice(whole.leading_marks()..);
+        let mut rest = whole;
         while let Some(length) = table.corrections.longest(rest.tokens, 0) {
             rest = rest.slice(length..);
             rest = rest.slice(rest.leading_marks()..);
         }
-        let starts = table.starts.longest(rest.tokens, 0).is_some();
         let corrects = rest.tokens.len() < whole.tokens.len() && rest.has_terms();
-        if !corrects || starts || rest.asks() || rest.is_social() {
+        if !corrects || rest.asks_something() || rest.is_social() {
             return None;
         }
         let not_meant = rest.find(&table.not_meant);
@@ -217,45 +299,5 @@ impl<'a> Correction<'a> {
                 not_meant: None,
             },
         })
-    }
-
-    /// The words of the question before that make room: what is said not to be meant; else the number where another one
-    /// is given, what describes a word that both have, what stands behind the link that both have, or behind the last.
-    fn replaced_words(&self, previous: Span<'_>) -> Vec<String> {
-        if let Some(not_meant) = self.not_meant {
-            return not_meant.words();
-        }
-        let is_number = |token: &&Token| token.word.starts_with(|c: char| c.is_ascii_digit());
-        let words = |tokens: &[Token]| tokens.iter().map(|token| token.word.clone()).collect();
-        if self.meant.tokens.iter().any(|it| is_number(&it)) {
-            let numbers = previous.tokens.iter().filter(is_number);
-            let numbers: Vec<String> = numbers.map(|token| token.word.clone()).collect();
-            if !numbers.is_empty() {
-                return numbers;
-            }
-        }
-        let meant = self.meant.words();
-        let form = [&previous.table.stop, &previous.table.generic];
-        let named = previous.table.uncovered(&form, previous.tokens);
-        let shared = named
-            .iter()
-            .rposition(|at| is_in(&meant, &previous.tokens[*at].word));
-        if let Some(shared) = shared {
-            let before = named[..=shared].chunk_by(|a, b| a + 1 == *b).last();
-            let before = before.unwrap_or_default();
-            let Some((_, before)) = before.split_last() else {
-                return Vec::new();
-            };
-            let before = before.iter().map(|at| previous.tokens[*at].word.clone());
-            return before.collect();
-        }
-        let link_at = |at: &usize| previous.table.links.longest(previous.tokens, *at).is_some();
-        let own_link = self.meant.tokens.first();
-        let own_link = own_link.filter(|_| self.meant.begins_with_link());
-        let mut links = (0..previous.tokens.len()).filter(link_at).rev();
-        let is_own = |at: &usize| own_link.is_none_or(|own| own.word == previous.tokens[*at].word);
-        links
-            .find(is_own)
-            .map_or_else(Vec::new, |link| words(&previous.tokens[link + 1..]))
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::slice::SliceIndex;
 
-use super::super::language::{Phrases, Sign, Table, Token, language_of, table, terms};
+use super::super::language::{
+    FEWEST_WORDS, Phrases, Sign, Table, Token, count_form_words, language_of, table, terms,
+};
 use crate::domain::Language;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +26,19 @@ impl<'a> Span<'a> {
             language,
             table,
         }
+    }
+
+    /// The same in the language of the text before, where it is too short to tell its own.
+    pub fn in_conversation(mut self, before: &str) -> Self {
+        if self.language == Language::EN && self.all_words().len() < FEWEST_WORDS {
+            let language = language_of(before);
+            let told = |language| count_form_words(self.tokens, language);
+            if told(language) >= told(Language::EN) {
+                self.language = language;
+                self.table = table(language);
+            }
+        }
+        self
     }
 
     /// A part of it, by the places of tokens.
@@ -77,6 +92,13 @@ impl<'a> Span<'a> {
         let says = |word: &&str| !terms(word, self.language).is_empty();
         let words = words.filter(|word| says(word) && seen.insert(*word));
         words.map(str::to_owned).collect()
+    }
+
+    /// All words as they are written.
+    pub fn all_words(self) -> Vec<String> {
+        let words = self.tokens.iter().filter(|token| !token.is_mark());
+        let words = words.map(|token| self.text[token.range.clone()].to_owned());
+        words.collect()
     }
 
     /// The words that a look-up could be about, each once: neither form nor politeness nor small talk. Of scripts without
@@ -179,7 +201,7 @@ impl<'a> Span<'a> {
     pub fn subject(self) -> Self {
         let table = self.table;
         let mut form: Vec<&Phrases> = table.asks.values().collect();
-        form.extend([&table.stop, &table.generic]);
+        form.extend([&table.stop, &table.generic, &table.also]);
         form.extend([&table.comparing, &table.comparatives]);
         let front = [&form[..], &[&table.leads, &table.starts]].concat();
         let back = [&form[..], &[&table.polite_back]].concat();
@@ -189,7 +211,7 @@ impl<'a> Span<'a> {
     }
 
     /// Strips the phrases of the lists and punctuation at the end.
-    fn without_end(self, lists: &[&Phrases]) -> Self {
+    pub fn without_end(self, lists: &[&Phrases]) -> Self {
         let last = self.table.uncovered(lists, self.tokens).pop();
         self.slice(..last.map_or(0, |last| last + 1))
     }
