@@ -11,13 +11,6 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     let asking = run.ports.tools.spoken_of(&run.state.question);
     let spoken_of = run.guard(asking).await?;
     run.separate_from_conversation(spoken_of.as_deref());
-    let is_first = run.state.tool_history.is_empty();
-    if run.state.question.lacks_topic && is_first && run.state.forced != Some(Complexity::Chitchat)
-    {
-        let line =
-            "the question leaves out what it is about, and no question before it says so: name it";
-        run.events.warn("topic_missing", line.to_owned()).await;
-    }
     let job = AnalyzeJob {
         origin: run.origin(NodeName::AnalyzeAndRoute),
         query: run.state.lookup().query,
@@ -45,6 +38,12 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
         // Evidence that was just judged useless is a reason to grade the next, whatever the
         // second look at the question says.
         plan.complexity = Complexity::Complex;
+    }
+    let is_first = run.state.tool_history.is_empty();
+    if run.state.question.lacks_topic && is_first && plan.complexity != Complexity::Chitchat {
+        let line =
+            "the question leaves out what it is about, and no question before it says so: name it";
+        run.events.warn("topic_missing", line.to_owned()).await;
     }
     let changes = plan.reconcile();
     if !changes.is_empty() {
