@@ -303,7 +303,7 @@ pub const SAMPLES: &[(&str, &str)] = &[
         "complex · graded",
         "What is the difference between REFINE and RE_RETRIEVE?",
     ),
-    ("refine", "Compare the path pane with the audit pane"),
+    ("refine", "Compare the glossary with the overview"),
     (
         "re-retrieve",
         "What is the capital of France, and how does it compare with Berlin?",

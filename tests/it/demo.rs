@@ -55,7 +55,7 @@ const EXPECTED: &[(&str, Expected)] = &table![
         ("apts", "answered", 3, Some("simple"), &["`few_context` and `high_vector_score`"]);
     "complex · rule", ("aptgs", "answered", 3, Some("read_file"), &["thresholds", "rule"]);
     "complex · graded", ("aptgs", "answered", 4, None, &["RE_RETRIEVE starts the search afresh"]);
-    "refine", ("aptgptgs", "answered", 6, None, &["The path pane always shows all five nodes"]);
+    "refine", ("aptgptgs", "answered", 6, None, &["Words of the trade: glossary.md"]);
     "re-retrieve",
         ("aptgaptgs", "not_found", 6, Some("few_context"), &["does not mention “France”"]);
     "not found",

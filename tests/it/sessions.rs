@@ -59,7 +59,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
         assert!(screen.contains(shown), "{shown}:\n{screen}");
     }
     // The next question is one of the same conversation, and about what was said before.
-    terminal.press_until("and the second one?\r", "simple · not found");
+    terminal.press_until("and the second one?\r", "look yourself");
     assert_eq!(leave(terminal).as_ref(), Some(&name));
     let named = sessions(&demo);
     assert_eq!(named.len(), 2);
@@ -236,7 +236,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     let screen = terminal.press_until("fourrules\r", "Resumed: 1 run");
     assert!(screen.contains("auto-approve rules are tried"), "{screen}");
     assert!(!screen.contains("corrective"), "{screen}");
-    terminal.press_until("and the second one?\r", "simple · not found");
+    terminal.press_until("and the second one?\r", "look yourself");
     let log = demo.place().audit();
     let started = events(&log, "run_started");
     assert_eq!(started[3]["session"], started[0]["session"]);
