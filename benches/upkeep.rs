@@ -12,9 +12,9 @@ mod corpus;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use kb_agent::agent::ports::{BulkPriority, EmbedError, Embedder};
 use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
 use kb_agent::engine::{Upkeep, keep_up_to_date};
 use kb_agent::kb::{Changes, KnowledgeBase, SearchMode, Watch};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 const WORDS_A_FILE: usize = 60;
@@ -173,8 +174,8 @@ fn watched(
         scope.spawn(|| {
             keep_up_to_date(base, &watch, &[], &|upkeep| {
                 let _ = match upkeep {
-                    Upkeep::Words(_) => sender.lock().unwrap().send(true),
-                    Upkeep::Idle => sender.lock().unwrap().send(false),
+                    Upkeep::Words(_) => sender.lock().send(true),
+                    Upkeep::Idle => sender.lock().send(false),
                     _ => Ok(()),
                 };
             });

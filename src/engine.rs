@@ -23,13 +23,14 @@ mod upkeep;
 mod why;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use adding::{Adding, CurrentBase};
 use local_servers::LocalServers;
 use models::ThinkingEngine;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -97,7 +98,7 @@ impl Engine {
             .map_err(|error| EngineError::Run(format!("reading the audit log broke off: {error}")))?
             .map_err(EngineError::Run)?;
         resumed.recorded.id.clone_into(&mut self.agent.session);
-        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = resumed.session;
+        *self.live.lock() = resumed.session;
         self.said_before = Some(resumed.dialogue);
         self.notices.extend(resumed.remarks);
         Ok(resumed.recorded)

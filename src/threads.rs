@@ -5,10 +5,12 @@
 //! such work runs waits for the next tick, which is as long as the whole search. So while searches
 //! come, one core is left to them, and each of them stays on one thread.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// How long after a search another one is likely.
 const LIKELY: Duration = Duration::from_secs(2);
@@ -36,7 +38,7 @@ impl Drop for InBulk {
 
 /// Says that a search is waited for.
 pub(crate) fn search_begins() {
-    *LAST_SEARCH.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    *LAST_SEARCH.lock() = Some(Instant::now());
 }
 
 /// The number of threads that a search runs best on now.
@@ -49,7 +51,7 @@ pub(crate) fn for_a_search() -> usize {
 
 /// The number of threads that work in bulk may use now.
 pub(crate) fn for_bulk() -> usize {
-    let last = *LAST_SEARCH.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = *LAST_SEARCH.lock();
     left_for_bulk(cores(), last.map(|last| last.elapsed()))
 }
 

@@ -1,6 +1,8 @@
 //! The reasoner that a run takes when it starts, which may be replaced between two runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::ports::Reasoner;
 
@@ -16,12 +18,11 @@ impl CurrentReasoner {
 
     /// Replaces the reasoner for the runs that start from now on; a run in progress keeps its own.
     pub fn replace(&self, reasoner: Arc<dyn Reasoner>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reasoner;
+        *self.0.lock() = reasoner;
     }
 
     /// Returns the reasoner that the next run uses.
     pub fn get(&self) -> Arc<dyn Reasoner> {
-        let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&current)
+        Arc::clone(&self.0.lock())
     }
 }

@@ -1,7 +1,9 @@
 //! What was said in a conversation before the next question.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::domain::Turn;
 use crate::protocol::{Branches, QuestionPlace, RunId};
@@ -61,20 +63,7 @@ impl Dialogue {
 }
 
 /// The conversation that goes on, shared with who may put another in its place.
-#[derive(Debug, Clone, Default)]
-pub struct CurrentDialogue(Arc<Mutex<Dialogue>>);
-
-impl CurrentDialogue {
-    /// Goes on with this one.
-    pub fn replace(&self, dialogue: Dialogue) {
-        *self.lock() = dialogue;
-    }
-
-    /// What it is now.
-    pub fn lock(&self) -> MutexGuard<'_, Dialogue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub type CurrentDialogue = Arc<Mutex<Dialogue>>;
 
 #[cfg(test)]
 mod tests {

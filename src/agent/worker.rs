@@ -1,7 +1,10 @@
 //! The task between the screen and the agent: it answers in the conversation that goes on, at most
 //! one question at a time. A race answers it by two runs.
 
+use std::sync::Arc;
+
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -50,8 +53,7 @@ impl Worker {
         events: mpsc::Sender<Event>,
         waits: WaitSink,
     ) -> Self {
-        let dialogue = CurrentDialogue::default();
-        dialogue.replace(Dialogue::new(&agent.session));
+        let dialogue = Arc::new(Mutex::new(Dialogue::new(&agent.session)));
         Self {
             reasoner: CurrentReasoner::new(agent.ports.reasoner.clone()),
             agent,

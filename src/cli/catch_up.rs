@@ -1,10 +1,11 @@
 //! The index as the files are now, while its progress is shown.
 
 use std::io::{self, IsTerminal};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -271,7 +272,7 @@ impl ProgressDisplay {
             return;
         }
         let at = self.begun.elapsed();
-        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut phase = self.phase.lock();
         let known = phase.take().filter(|(phase, _)| *phase == progress.phase);
         let (_, pace) = phase.insert(known.unwrap_or_else(|| {
             self.bar.reset();

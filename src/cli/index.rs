@@ -2,10 +2,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::catch_up::{UpdateStep, update};
@@ -163,12 +164,12 @@ fn watch(
             let tell = |upkeep: Upkeep| {
                 // Work does not wait for who reads the lines; the next step makes up for a missed one.
                 if let Upkeep::Step(Progress { phase, .. }) = &upkeep {
-                    if let Ok(mut output) = output.try_lock() {
+                    if let Some(mut output) = output.try_lock() {
                         output.start_of(*phase).get_or_insert_with(Instant::now);
                     }
                     return;
                 }
-                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut output = output.lock();
                 if let Err(error) = output.print(upkeep, &knowledge) {
                     // The reader is gone: there is nothing to stay for.
                     output.broken = Some(error);
@@ -176,8 +177,7 @@ fn watch(
                 }
             };
             keep_up_to_date(&knowledge, &watched, &apart, &tell);
-            let output = output.into_inner();
-            output.unwrap_or_else(PoisonError::into_inner).broken
+            output.into_inner().broken
         });
         let ended = tokio::select! {
             ended = &mut upkeep => ended,

@@ -14,10 +14,11 @@ mod server;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -188,13 +189,13 @@ impl EndpointEmbedder {
 
     /// The reason of the last failure while the server is left alone.
     fn rest(&self) -> Option<EmbedError> {
-        let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        let resting = self.resting.lock();
         let (until, why) = resting.as_ref()?;
         (Instant::now() < *until).then(|| why.clone())
     }
 
     fn note<T>(&self, answered: Result<T, EmbedError>) -> Result<T, EmbedError> {
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut resting = self.resting.lock();
         *resting = match &answered {
             Ok(_) => None,
             Err(error) => Some((Instant::now() + REST, error.clone())),

@@ -163,7 +163,7 @@ fn hash(text: &str) -> TextHash {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -188,7 +188,7 @@ mod tests {
         }
 
         fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-            let mut asked = self.asked.lock().unwrap();
+            let mut asked = self.asked.lock();
             asked.extend(texts.iter().map(|text| (*text).to_owned()));
             Ok(texts.iter().map(|text| of_length(text.len())).collect())
         }
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(embedder.count(), 2);
         let made = embedder.embed(&["new", "bbb", "n", "aa", "bbb"]).unwrap();
         assert_eq!(made, [3, 30, 1, 20, 30].map(of_length));
-        assert_eq!(*inner.asked.lock().unwrap(), ["new", "n"]);
+        assert_eq!(*inner.asked.lock(), ["new", "n"]);
         let cancel = CancellationToken::new();
         assert!(
             embedder
@@ -219,7 +219,7 @@ mod tests {
                 .unwrap()
                 .is_some()
         );
-        assert_eq!(inner.asked.lock().unwrap().len(), 2);
+        assert_eq!(inner.asked.lock().len(), 2);
     }
 
     #[test]

@@ -4,9 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
@@ -48,10 +49,6 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         Self(Mutex::new(LruCache::new(capacity)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<K, V>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The values of all keys; those of unknown keys are made, each once, by their places. `None` where that was stopped.
     fn get_or_make(
         &self,
@@ -59,7 +56,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         embed: impl FnOnce(&[usize]) -> Result<Option<Vec<V>>, EmbedError>,
     ) -> Result<Option<Vec<V>>, EmbedError> {
         let mut found: Vec<Option<V>> = {
-            let mut known = self.lock();
+            let mut known = self.0.lock();
             keys.iter().map(|key| known.get(key).cloned()).collect()
         };
         let mut once = HashSet::new();
@@ -72,7 +69,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
             let message = format!("{} vectors for {} texts", made.len(), new.len());
             return Err(EmbedError(message.into()));
         }
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         for (at, value) in new.iter().zip(&made) {
             known.put(keys[*at].clone(), value.clone());
         }
@@ -184,7 +181,7 @@ mod tests {
         for at in 0..3 * CAPACITY {
             remembering.embed(&[&at.to_string()]).unwrap();
         }
-        assert!(remembering.vectors.lock().len() <= CAPACITY);
+        assert!(remembering.vectors.0.lock().len() <= CAPACITY);
     }
 
     #[test]

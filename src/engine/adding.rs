@@ -6,9 +6,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use super::knowledge::{BuiltInModels, is_demo, open_with, update_words};
@@ -32,11 +33,11 @@ impl CurrentBase {
     }
 
     pub(super) fn get(&self) -> Arc<KnowledgeBase> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.read())
     }
 
     pub(super) fn replace(&self, base: Arc<KnowledgeBase>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = base;
+        *self.0.write() = base;
     }
 }
 
@@ -163,12 +164,12 @@ impl Adding {
 
     /// It is searched now.
     pub(super) fn keep(&self, path: PathBuf) {
-        self.list().push(path);
+        self.added.lock().push(path);
     }
 
     /// What was added so far.
     pub(super) fn added(&self) -> Vec<PathBuf> {
-        self.list().clone()
+        self.added.lock().clone()
     }
 
     /// All that the base is over, where something was added; else nothing.
@@ -190,7 +191,7 @@ impl Adding {
     pub(super) fn setting(&self, base: &KnowledgeBase) -> Option<String> {
         let mut sources = self.all_sources(base);
         if is_demo(&self.settings) {
-            sources.retain(|path| self.list().contains(path));
+            sources.retain(|path| self.added.lock().contains(path));
         }
         if sources.is_empty() {
             return None;
@@ -199,10 +200,6 @@ impl Adding {
         let quoted = shlex::try_quote(&value).ok()?;
         (sanitize(&quoted) == quoted && !quoted.contains('\n'))
             .then(|| format!("KB_AGENT_SOURCE={quoted}"))
-    }
-
-    fn list(&self) -> MutexGuard<'_, Vec<PathBuf>> {
-        self.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

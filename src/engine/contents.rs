@@ -320,10 +320,10 @@ fn recent_days(today: Date) -> Vec<(String, &'static str)> {
 mod tests {
     use std::fs;
     use std::path::Path;
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::channel;
 
+    use parking_lot::Mutex;
     use tokio::runtime::Handle;
 
     use super::super::knowledge::BuiltInModels;
@@ -459,13 +459,13 @@ mod tests {
         let replaced = Arc::clone(&current);
         // The base is another one while it is looked into.
         let make: Arc<MakeSamples> = Arc::new(move |_, _| {
-            if let Some(current) = replaced.lock().unwrap().take() {
+            if let Some(current) = replaced.lock().take() {
                 current.replace(Arc::clone(&after));
             }
             Ok(Samples::default())
         });
         let contents = contents(&before, updates, Some(make));
-        *current.lock().unwrap() = Some(contents.base.clone());
+        *current.lock() = Some(contents.base.clone());
         let end = CancellationToken::new();
         let test = async {
             assert_eq!(&*next(&mut received).await.names, &["b.md".to_owned()][..]);
@@ -483,7 +483,7 @@ mod tests {
         let (begun, begins) = channel();
         let begun = Mutex::new(begun);
         let make: Arc<MakeSamples> = Arc::new(move |_, cancel| {
-            begun.lock().unwrap().send(()).unwrap();
+            begun.lock().send(()).unwrap();
             Handle::current().block_on(cancel.cancelled());
             Err(KbError::Stopped)
         });
@@ -509,7 +509,7 @@ mod tests {
         let stopped = Mutex::new(stopped);
         let make: Arc<MakeSamples> = Arc::new(move |_, _| {
             // Until the index is stopped.
-            let _ = stopped.lock().unwrap().recv_timeout(PATIENCE);
+            let _ = stopped.lock().recv_timeout(PATIENCE);
             Ok(Samples::default())
         });
         let contents = contents(&base, updates.clone(), Some(make));

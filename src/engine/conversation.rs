@@ -106,7 +106,7 @@ impl Conversation {
         let starting = tokio::spawn(forward_waits(waits, updates.clone()));
         let dialogue = worker.dialogue();
         if let Some(said_before) = engine.said_before.take() {
-            dialogue.replace(said_before);
+            *dialogue.lock() = said_before;
         }
         let worker = tokio::spawn(worker.run());
         let sessions = Sessions {

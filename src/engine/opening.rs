@@ -1,9 +1,10 @@
 //! An engine on its way: what needs no index first, the index after.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::{fs, io};
 
+use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 
 use super::adding::{Adding, CurrentBase, CurrentTools};

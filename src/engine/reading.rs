@@ -7,8 +7,9 @@ use std::fs;
 use std::future::{Future, pending};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -161,7 +162,7 @@ pub(super) async fn read_documents(
             Command::ReadDocument { source, line } => {
                 let (settings, opened) = (Arc::clone(&settings), Arc::clone(&opened));
                 documents.start(move |cancel| {
-                    let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut opened = opened.lock();
                     let reader = opened.take().map_or_else(|| document_reader(&settings), Ok);
                     let read = document(source, line, |source| match &reader {
                         Ok(reader) => reader.whole_document(source, cancel),

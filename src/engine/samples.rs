@@ -303,7 +303,8 @@ pub(super) fn kind(source: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::Mutex;
+
+    use parking_lot::Mutex;
 
     use super::*;
     use crate::agent::ports::{EmbedError, Embedder};
@@ -339,13 +340,13 @@ mod tests {
             let cancel = CancellationToken::new();
             update_words(&base, &|_| (), &cancel).unwrap();
             let samples = make_samples(&base, &cancel, |text| {
-                noted.lock().unwrap().push(text.to_owned());
+                noted.lock().push(text.to_owned());
                 is_answered(text).then_some(Complexity::Simple)
             });
             samples.unwrap().questions
         });
         let made = made.await.unwrap();
-        let asked = asked.lock().unwrap().clone();
+        let asked = asked.lock().clone();
         (made, asked)
     }
 

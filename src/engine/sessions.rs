@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::adding::{CurrentBase, expanded};
@@ -348,7 +349,7 @@ impl Sessions {
     fn resume(&self, id: String) {
         match resume(&self.log, &Resume::Named(id), &self.knowledge.get()) {
             Ok(resumed) => {
-                self.dialogue.replace(resumed.dialogue);
+                *self.dialogue.lock() = resumed.dialogue;
                 self.hold(resumed.session);
                 self.send(SessionUpdate::Resumed(resumed.recorded));
                 if !resumed.remarks.is_empty() {
@@ -363,7 +364,7 @@ impl Sessions {
         let session = Session::begin_another(&self.log).map_err(|error| {
             format!("the next questions are recorded in the same conversation: {error}")
         })?;
-        self.dialogue.replace(Dialogue::new(session.id()));
+        *self.dialogue.lock() = Dialogue::new(session.id());
         self.hold(session);
         Ok(())
     }
@@ -476,7 +477,7 @@ impl Sessions {
     }
 
     fn hold(&self, session: Session) {
-        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        *self.live.lock() = session;
     }
 
     fn notice(&self, level: NoticeLevel, message: String) {

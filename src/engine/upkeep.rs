@@ -11,9 +11,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::knowledge::{embed_some, update_changed};
 use crate::config::Settings;
@@ -194,7 +195,7 @@ impl<'a> Keeper<'a> {
             .filter(|skipped| skipped.reason == SkipReason::Away)
             .map(|skipped| skipped.path.clone())
             .collect();
-        let mut known = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.away.lock();
         let before = std::mem::replace(&mut *known, now.clone());
         drop(known);
         for gone in now.difference(&before) {
@@ -287,7 +288,7 @@ fn renew(lease: &dyn Lease, led: &Receiver<()>, is_lost: &AtomicBool) {
 
 /// Sets the trouble of now, and returns the one before.
 fn replace(last: &LastTrouble, line: Option<String>) -> Option<String> {
-    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = last.lock();
     std::mem::replace(&mut *last, line)
 }
 
@@ -344,7 +345,7 @@ mod tests {
             scope.spawn(move || {
                 keep_up_to_date(base, watch, &[], &|upkeep| {
                     if let Upkeep::Words(report) = upkeep {
-                        let _ = count.lock().unwrap().send(report.documents);
+                        let _ = count.lock().send(report.documents);
                     }
                 });
             });
@@ -393,7 +394,7 @@ mod tests {
             let (base, watch, said) = (&base, &watch, Mutex::new(said));
             scope.spawn(move || {
                 let tell = |upkeep| {
-                    let _ = said.lock().unwrap().send(upkeep);
+                    let _ = said.lock().send(upkeep);
                 };
                 let mut keeper = Keeper::new(base, watch, &tell);
                 keeper.try_again = Duration::from_millis(20);

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::budget::ByteBudget;
@@ -255,7 +256,7 @@ impl KnowledgeBase {
             Err(error) => self.note_embedding(Some(error)),
         }
         if let Ok(report) = &mut report {
-            report.unembedded = self.refused_chunks().values().cloned().collect();
+            report.unembedded = self.refused.lock().values().cloned().collect();
             report
                 .unembedded
                 .sort_by(|a, b| (&a.path, a.lines.start).cmp(&(&b.path, b.lines.start)));
@@ -281,10 +282,6 @@ impl KnowledgeBase {
     pub fn claim_upkeep(&self) -> Result<Option<Box<dyn Lease>>, KbError> {
         self.store
             .lease(self.embedder.model_id(), LEASE, Limits::without_cancel())
-    }
-
-    fn refused_chunks(&self) -> MutexGuard<'_, RefusedChunks> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Which model makes the vectors.
@@ -353,7 +350,7 @@ impl KnowledgeBase {
         let now = || -> Result<KbStatus, KbError> {
             let counts = reader.counts(Limits::without_cancel())?;
             let pending = reader.pending_count(Limits::without_cancel())?;
-            let refused = pending.min(self.refused_chunks().len());
+            let refused = pending.min(self.refused.lock().len());
             Ok(KbStatus {
                 name: self.name.clone(),
                 documents: counts.documents,
@@ -364,7 +361,7 @@ impl KnowledgeBase {
             })
         };
         let now = now();
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         match now {
             Ok(status) => *last = status,
             Err(error) => tracing::warn!(%error, "what the index holds is not known"),
@@ -374,8 +371,7 @@ impl KnowledgeBase {
 
     /// Why the last embedding failed, of a question or of chunks; `None` when it did not.
     pub fn embedding_trouble(&self) -> Option<EmbedError> {
-        let error = self.embedding_error.lock();
-        error.unwrap_or_else(PoisonError::into_inner).clone()
+        self.embedding_error.lock().clone()
     }
 
     /// The canonical path of a file or folder of the base. Symlinks and `..` are resolved before
@@ -603,8 +599,7 @@ impl KnowledgeBase {
             Some(KbError::Embed(error)) => Some(error.clone()),
             Some(_) => return,
         };
-        let last = self.embedding_error.lock();
-        *last.unwrap_or_else(PoisonError::into_inner) = error;
+        *self.embedding_error.lock() = error;
     }
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from

@@ -4,9 +4,10 @@
 //! brought to what it weighs once its text is known. The reservation goes with its chunks until the
 //! index has them in memory of its own, so that a slow writer slows the reading down.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 /// The memory, in bytes, that all documents on their way into the index may take together.
@@ -64,7 +65,7 @@ impl ByteBudget {
 
     /// Waits until `bytes` bytes fit in; `None` once `cancel` is cancelled.
     pub fn reserve(&self, bytes: u64, cancel: &CancellationToken) -> Option<Reservation> {
-        let state = self.0.state();
+        let state = self.0.state.lock();
         let is_next = |state: &BudgetState| state.resizing == 0;
         let mut state = self.0.wait(state, bytes, is_next, cancel)?;
         state.add(bytes);
@@ -78,13 +79,13 @@ impl ByteBudget {
     /// The bytes that are reserved now.
     #[cfg(test)]
     pub fn reserved(&self) -> u64 {
-        self.0.state().reserved
+        self.0.state.lock().reserved
     }
 
     /// The most that was ever reserved at once.
     #[cfg(test)]
     pub fn most_reserved(&self) -> u64 {
-        self.0.state().most_reserved
+        self.0.state.lock().most_reserved
     }
 }
 
@@ -100,14 +101,14 @@ impl Reservation {
     /// reserves nothing any more once `cancel` is cancelled.
     pub fn resized(mut self, bytes: u64, cancel: &CancellationToken) -> Option<Self> {
         let shared = Arc::clone(&self.shared);
-        let mut state = shared.state();
+        let mut state = shared.state.lock();
         // Two that each wait for what the other holds would wait for ever.
         state.reserved -= self.bytes;
         self.bytes = 0;
         state.resizing += 1;
         shared.changed.notify_all();
         let Some(mut state) = shared.wait(state, bytes, |_| true, cancel) else {
-            shared.state().resizing -= 1;
+            shared.state.lock().resizing -= 1;
             return None;
         };
         state.resizing -= 1;
@@ -121,7 +122,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.shared.state().reserved -= self.bytes;
+        self.shared.state.lock().reserved -= self.bytes;
         self.shared.changed.notify_all();
     }
 }
@@ -139,14 +140,9 @@ impl Shared {
             if has_room && is_next(&state) {
                 return Some(state);
             }
-            let waited = self.changed.wait_timeout(state, LOOK_UP);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, LOOK_UP);
         }
         None
-    }
-
-    fn state(&self) -> MutexGuard<'_, BudgetState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

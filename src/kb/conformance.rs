@@ -881,7 +881,7 @@ mod tests {
         roots: Roots,
         texts: TextCache,
         skipped_files: SkippedFiles,
-        refused: std::sync::Mutex<crate::kb::update::RefusedChunks>,
+        refused: parking_lot::Mutex<crate::kb::update::RefusedChunks>,
         budget: ByteBudget,
         cancel: CancellationToken,
     }
@@ -899,7 +899,7 @@ mod tests {
                 roots: Roots::open(&[docs.path().to_owned()]).unwrap(),
                 texts: TextCache::open(home.path()),
                 skipped_files: SkippedFiles::default(),
-                refused: std::sync::Mutex::default(),
+                refused: parking_lot::Mutex::default(),
                 budget: ByteBudget::default(),
                 cancel: CancellationToken::new(),
                 docs,

@@ -11,8 +11,8 @@ mod embedding;
 mod file_reading;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::budget::ByteBudget;
@@ -125,10 +125,6 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     fn is_to_pause(&self) -> bool {
         self.pause.is_some_and(CancellationToken::is_cancelled)
-    }
-
-    fn refused_chunks(&self) -> MutexGuard<'_, RefusedChunks> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The limits of a call to the index that begins now.

@@ -12,10 +12,11 @@ mod scope;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use notify::{Config, Event, RecommendedWatcher, Watcher};
+use parking_lot::{Condvar, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use super::{Changes, KnowledgeBase};
@@ -71,7 +72,7 @@ impl Watch {
 
     /// Starts watching. What lies in `apart` is not part of the base, whatever happens there.
     pub fn begin(&self, knowledge: &KnowledgeBase, apart: &[PathBuf]) {
-        let mut watching = self.watching();
+        let mut watching = self.watching.lock();
         if watching.polling.is_some() {
             return;
         }
@@ -94,7 +95,7 @@ impl Watch {
 
     /// Takes the next notice about the watching that was not shown yet.
     pub fn notice(&self) -> Option<String> {
-        self.watching().notices.pop_front()
+        self.watching.lock().notices.pop_front()
     }
 
     /// Ends every wait, now and later, and interrupts what is interruptible.
@@ -115,7 +116,7 @@ impl Watch {
     /// Cancelled by the next event, or already while some wait to be fetched, and by [`Watch::close`]:
     /// work that is less urgent than they are pauses. Each piece of work takes it anew.
     pub fn interrupt(&self) -> CancellationToken {
-        self.debouncer.state().interrupt.clone()
+        self.debouncer.state.lock().interrupt.clone()
     }
 
     /// Waits for changes; not longer than `due`, if it is given and nothing has happened by then.
@@ -140,13 +141,13 @@ impl Watch {
                     Woken::Changed(changes)
                 }
             };
-            self.watching().returned = Some(Instant::now());
+            self.watching.lock().returned = Some(Instant::now());
             return woken;
         }
     }
 
     fn next_look(&self) -> Option<Instant> {
-        let watching = self.watching();
+        let watching = self.watching.lock();
         let now = Instant::now();
         if let Some(every) = watching.polling {
             let work = watching.returned.map_or(Duration::ZERO, |at| now - at);
@@ -157,14 +158,14 @@ impl Watch {
 
     /// Whether an update is due though there are no events.
     fn look(&self) -> bool {
-        let mut watching = self.watching();
+        let mut watching = self.watching.lock();
         // What happened in a folder before it was watched has not been reported.
         watching.polling.is_some() || watching.watch_all()
     }
 
     /// Selects the events that may concern the base.
     fn sift(&self, events: PendingEvents) -> Option<Changes> {
-        let mut watching = self.watching();
+        let mut watching = self.watching.lock();
         if let Some(error) = &events.broken {
             watching.poll_instead(error);
         } else if events.everything {
@@ -181,10 +182,6 @@ impl Watch {
             return Some(Changes::Everything);
         }
         (!paths.is_empty()).then_some(Changes::Files(paths))
-    }
-
-    fn watching(&self) -> MutexGuard<'_, WatchState> {
-        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -304,7 +301,7 @@ impl Watch {
     /// Makes a watch that polls, as where the system cannot watch.
     pub(crate) fn polling(every: Duration) -> Self {
         let watch = Self::default();
-        watch.watching().polling = Some(every);
+        watch.watching.lock().polling = Some(every);
         watch
     }
 }
@@ -361,7 +358,7 @@ pub(super) enum WaitResult {
 impl Debouncer {
     /// Takes a report; called by the watching thread.
     fn receive(&self, report: notify::Result<Event>, scope: &WatchScope) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let matters = match report {
             Ok(event) => state.add(&event, scope),
             // A folder that was gone again before it could be watched.
@@ -382,7 +379,7 @@ impl Debouncer {
     }
 
     pub fn close(&self) {
-        let state = self.state();
+        let state = self.state.lock();
         self.closed.cancel();
         state.interrupt.cancel();
         drop(state);
@@ -391,12 +388,12 @@ impl Debouncer {
 
     /// Events in these folders are dropped from now on.
     pub fn ignore(&self, folders: Vec<PathBuf>) {
-        self.state().ignored.extend(folders);
+        self.state.lock().ignored.extend(folders);
     }
 
     /// Waits for events and until no more come for a moment; without events until `until`.
     pub fn wait(&self, until: Option<Instant>) -> WaitResult {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if self.closed.is_cancelled() {
                 return WaitResult::Closed;
@@ -408,24 +405,16 @@ impl Debouncer {
             };
             match ready {
                 Some(ready) if ready > now => {
-                    let waited = self.more.wait_timeout(state, ready - now);
-                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    self.more.wait_for(&mut state, ready - now);
                 }
                 Some(_) if state.since.take().is_some() => {
                     state.interrupt = CancellationToken::new();
                     return WaitResult::Events(std::mem::take(&mut state.events));
                 }
                 Some(_) => return WaitResult::TimedOut,
-                None => {
-                    let waited = self.more.wait(state);
-                    state = waited.unwrap_or_else(PoisonError::into_inner);
-                }
+                None => self.more.wait(&mut state),
             }
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, DebouncerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -527,7 +516,7 @@ mod tests_of_debouncer {
         ] {
             debouncer.receive(Ok(event), &scope);
         }
-        assert!(!debouncer.state().interrupt.is_cancelled());
+        assert!(!debouncer.state.lock().interrupt.is_cancelled());
         assert!(matches!(
             debouncer.wait(Some(Instant::now())),
             WaitResult::TimedOut
@@ -538,12 +527,12 @@ mod tests_of_debouncer {
                 &scope,
             );
         }
-        assert!(debouncer.state().interrupt.is_cancelled());
+        assert!(debouncer.state.lock().interrupt.is_cancelled());
         let WaitResult::Events(events) = debouncer.wait(Some(Instant::now())) else {
             panic!("500 reports are events");
         };
         assert_eq!((events.paths.len(), events.everything), (250, false));
-        assert!(!debouncer.state().interrupt.is_cancelled());
+        assert!(!debouncer.state.lock().interrupt.is_cancelled());
         assert!(matches!(
             debouncer.wait(Some(Instant::now())),
             WaitResult::TimedOut
@@ -573,7 +562,7 @@ mod tests_of_debouncer {
         let debouncer = Debouncer::default();
         debouncer.close();
         assert!(matches!(debouncer.wait(None), WaitResult::Closed));
-        assert!(debouncer.state().interrupt.is_cancelled());
+        assert!(debouncer.state.lock().interrupt.is_cancelled());
     }
 
     #[test]

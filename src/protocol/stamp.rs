@@ -19,7 +19,8 @@ const LAST_OF_IDS: u64 = 16_725_225_600_000;
 /// Milliseconds of a day.
 const DAY: u64 = 86_400_000;
 
-/// Keeps ids in order within a millisecond, and when the clock goes back a little.
+/// Keeps ids in order within a millisecond, and when the clock goes back a little. `uuid` takes it under
+/// the lock of std only.
 static IDS: Mutex<ContextV7> = Mutex::new(ContextV7::new());
 
 /// The time zone in which times are displayed.

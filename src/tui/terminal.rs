@@ -7,8 +7,8 @@
 use std::ffi::OsString;
 use std::io::{Stdout, Write, stdout};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, io};
 
@@ -25,6 +25,7 @@ use crossterm::terminal::{
     enable_raw_mode, supports_keyboard_enhancement,
 };
 use crossterm::{Command, execute};
+use parking_lot::Mutex;
 use tokio::process::{Child, Command as Process};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -200,8 +201,7 @@ impl TerminalGuard {
 
     /// Why the terminal cannot be written, once it could not.
     pub fn failure(&self) -> Option<io::Error> {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.take()
+        self.failure.lock().take()
     }
 }
 
@@ -403,8 +403,7 @@ pub struct Output {
 
 impl Output {
     fn keep(&self, error: io::Error) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.get_or_insert(error);
+        self.failure.lock().get_or_insert(error);
     }
 }
 

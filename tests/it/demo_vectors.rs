@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use kb_agent::agent::ports::{EmbedError, Embedder};
 use kb_agent::embed::{BuiltInModel, DIMENSIONS, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
+use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +31,7 @@ impl Embedder for Texts {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut kept = self.0.lock().unwrap();
+        let mut kept = self.0.lock();
         kept.extend(texts.iter().map(|text| (*text).to_owned()));
         Ok(vec![vec![1.0; DIMENSIONS]; texts.len()])
     }
@@ -47,7 +48,7 @@ fn asked_of_the_model(
     let base = KnowledgeBase::open(&[pages], home.path(), embedder).unwrap();
     base.update(&|_| {}, &CancellationToken::new()).unwrap();
     assert_eq!(base.status().pending, 0);
-    let mut texts = texts.0.lock().unwrap().clone();
+    let mut texts = texts.0.lock().clone();
     texts.sort_unstable();
     texts.dedup();
     texts

@@ -3,13 +3,14 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kb_agent::agent::ports::{BulkPriority, Embedder};
 use kb_agent::embed::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
 use kb_agent::kb::{KnowledgeBase, SearchMode};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use wiremock::matchers::{method, path};
@@ -600,7 +601,7 @@ async fn the_whole_program_uses_the_endpoint_and_never_repeats_its_key() {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = asked.clone();
     let server = server(move |texts| {
-        seen.lock().unwrap().extend_from_slice(texts);
+        seen.lock().extend_from_slice(texts);
         embeddings(texts, 16)
     })
     .await;
@@ -627,7 +628,7 @@ async fn the_whole_program_uses_the_endpoint_and_never_repeats_its_key() {
     ))
     .await;
     assert!(text(&ask.stdout).contains("seven"), "{}", text(&ask.stdout));
-    let asked = asked.lock().unwrap();
+    let asked = asked.lock();
     assert!(asked.iter().any(|text| text == "the gate"), "{asked:?}");
     let mut leaks = Vec::new();
     holding(&place.data(), KEY.as_bytes(), &mut leaks);

@@ -7,9 +7,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// What is done with one request.
 #[derive(Debug, Clone)]
@@ -79,12 +81,12 @@ impl FaultServer {
         let shared = Arc::new(Shared::default());
         for (node, acts) in script {
             let acts = acts.iter().cloned().collect();
-            shared.script.lock().unwrap().insert(node, acts);
+            shared.script.lock().insert(node, acts);
         }
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
             for stream in listener.incoming() {
-                if *serving.over.lock().unwrap() {
+                if *serving.over.lock() {
                     break;
                 }
                 let (Ok(stream), serving) = (stream, Arc::clone(&serving)) else {
@@ -116,33 +118,33 @@ impl FaultServer {
 
     /// Every request so far.
     pub fn seen(&self) -> Vec<Seen> {
-        self.shared.seen.lock().unwrap().clone()
+        self.shared.seen.lock().clone()
     }
 
     /// Forgets the requests so far.
     pub fn forget(&self) {
-        self.shared.seen.lock().unwrap().clear();
+        self.shared.seen.lock().clear();
     }
 
     /// When each piece was about to be written, of everything sent in pieces so far.
     pub fn sent(&self) -> Vec<Instant> {
-        self.shared.sent.lock().unwrap().clone()
+        self.shared.sent.lock().clone()
     }
 
     /// How often an [`Act::Hang`] has written all its bytes.
     pub fn hanging(&self) -> usize {
-        *self.shared.hanging.lock().unwrap()
+        *self.shared.hanging.lock()
     }
 
     /// How often the other side hung up on a [`Act::Hang`], [`Act::Flood`] or [`Act::Drip`].
     pub fn hung_up(&self) -> usize {
-        *self.shared.hung_up.lock().unwrap()
+        *self.shared.hung_up.lock()
     }
 }
 
 impl Drop for FaultServer {
     fn drop(&mut self) {
-        *self.shared.over.lock().unwrap() = true;
+        *self.shared.over.lock() = true;
         // Wakes the listener, which then sees that it is over.
         let _ = TcpStream::connect(&self.address);
     }
@@ -153,7 +155,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     loop {
         // A reset leaves the request unread, so it is decided before reading.
         let resets = {
-            let script = shared.script.lock().unwrap();
+            let script = shared.script.lock();
             script
                 .values()
                 .any(|acts| matches!(acts.front(), Some(Act::Reset)))
@@ -163,7 +165,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
             if stream.read(&mut first).unwrap_or(0) == 0 {
                 return;
             }
-            let mut script = shared.script.lock().unwrap();
+            let mut script = shared.script.lock();
             for acts in script.values_mut() {
                 if matches!(acts.front(), Some(Act::Reset)) && acts.len() > 1 {
                     acts.pop_front();
@@ -175,9 +177,9 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
             return;
         };
         let node = seen.node().to_owned();
-        shared.seen.lock().unwrap().push(seen);
+        shared.seen.lock().push(seen);
         let act = {
-            let mut script = shared.script.lock().unwrap();
+            let mut script = shared.script.lock();
             let acts = script.get_mut(node.as_str());
             acts.and_then(|acts| {
                 if acts.len() > 1 {
@@ -191,7 +193,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
         match act {
             Act::Send(pieces) => {
                 for piece in pieces {
-                    shared.sent.lock().unwrap().push(Instant::now());
+                    shared.sent.lock().push(Instant::now());
                     if stream
                         .write_all(&piece)
                         .and_then(|()| stream.flush())
@@ -210,9 +212,9 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
             }
             Act::Hang(bytes) => {
                 let _ = stream.write_all(&bytes);
-                *shared.hanging.lock().unwrap() += 1;
+                *shared.hanging.lock() += 1;
                 let _ = stream.read(&mut [0; 16]);
-                *shared.hung_up.lock().unwrap() += 1;
+                *shared.hung_up.lock() += 1;
                 return;
             }
             Act::Flood(first, again) => {
@@ -220,7 +222,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
                 while sent.is_ok() {
                     sent = stream.write_all(&again);
                 }
-                *shared.hung_up.lock().unwrap() += 1;
+                *shared.hung_up.lock() += 1;
                 return;
             }
             Act::Drip(first, again, pause) => {
@@ -229,7 +231,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
                     thread::sleep(pause);
                     sent = stream.write_all(&again);
                 }
-                *shared.hung_up.lock().unwrap() += 1;
+                *shared.hung_up.lock() += 1;
                 return;
             }
             Act::Reset => return,

@@ -5,10 +5,11 @@
 //! can be looked at afterwards.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kb_agent::domain::NodeName;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
@@ -165,7 +166,6 @@ impl ScriptedEndpoint {
     pub fn say(&self, node: NodeName, reply: Reply) -> &Self {
         self.script
             .lock()
-            .unwrap()
             .entry(node.as_str())
             .or_default()
             .push_back(reply);
@@ -204,7 +204,7 @@ struct Speaker(Script);
 impl Respond for Speaker {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let node = header(request, "x-kb-agent-node").unwrap_or_default();
-        let mut script = self.0.lock().unwrap();
+        let mut script = self.0.lock();
         let reply = script.get_mut(node.as_str()).and_then(|queue| {
             if queue.len() > 1 {
                 queue.pop_front()

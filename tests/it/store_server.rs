@@ -9,8 +9,8 @@ mod rights;
 mod sharing;
 
 use std::process::{Command, Output};
-use std::sync::{RwLock, RwLockReadGuard};
 
+use parking_lot::{RwLock, RwLockReadGuard};
 use serde_json::Value;
 use tokio_postgres::{Config, NoTls};
 
@@ -26,10 +26,6 @@ fn set(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name}: see tests/store-server/serve_store.sh"))
 }
 
-fn poisoned<T>(lock: std::sync::LockResult<T>) -> T {
-    lock.unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 /// A database on the server.
 struct Store {
     database: String,
@@ -38,9 +34,8 @@ struct Store {
 
 impl Store {
     fn new() -> Self {
-        let server = poisoned(SERVER.read());
         Self {
-            _server: Some(server),
+            _server: Some(SERVER.read()),
             ..Self::unguarded()
         }
     }

@@ -1,6 +1,6 @@
 //! What several test modules drive the agent with.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
@@ -15,6 +15,7 @@ use kb_agent::domain::{
 };
 use kb_agent::kb::{Document, KnowledgeBase};
 use kb_agent::protocol::{Event, EventBody, Mode, RunId};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -74,11 +75,11 @@ impl ScriptedReasoner {
     }
 
     pub fn asked(&self) -> Vec<ReasonerCall> {
-        self.asked.lock().unwrap().clone()
+        self.asked.lock().clone()
     }
 
     fn next<T: Clone>(&self, job: usize, replies: &[T]) -> Option<T> {
-        let mut at = self.at.lock().unwrap();
+        let mut at = self.at.lock();
         let reply = replies
             .get(at[job].min(replies.len().saturating_sub(1)))
             .cloned();
@@ -116,7 +117,7 @@ impl Reasoner for ScriptedReasoner {
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
-        self.asked.lock().unwrap().push(ReasonerCall::Analyze {
+        self.asked.lock().push(ReasonerCall::Analyze {
             failed: job
                 .failed
                 .iter()
@@ -140,7 +141,7 @@ impl Reasoner for ScriptedReasoner {
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
-        self.asked.lock().unwrap().push(ReasonerCall::Plan {
+        self.asked.lock().push(ReasonerCall::Plan {
             refine: job.refine,
             kept: job.context.len(),
         });
@@ -158,7 +159,7 @@ impl Reasoner for ScriptedReasoner {
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
-        self.asked.lock().unwrap().push(ReasonerCall::Grade {
+        self.asked.lock().push(ReasonerCall::Grade {
             items: job.context.len(),
         });
         self.trouble(NodeName::GradeEvidence).await?;
@@ -186,7 +187,7 @@ impl Reasoner for ScriptedReasoner {
         job: SynthesizeJob<'_>,
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
-        self.asked.lock().unwrap().push(ReasonerCall::Synthesize {
+        self.asked.lock().push(ReasonerCall::Synthesize {
             items: job.context.len(),
             low: job.context.iter().filter(|item| item.low).count(),
             complexity: job.complexity,
@@ -219,7 +220,7 @@ pub struct ScriptedTools {
 #[async_trait]
 impl Toolbox for ScriptedTools {
     async fn run(&self, call: &ToolCall, _: Option<&WaitSink>) -> Result<Vec<Evidence>, ToolError> {
-        self.called.lock().unwrap().push(call.clone());
+        self.called.lock().push(call.clone());
         if let Some(meet) = &self.meet {
             meet.wait().await;
         }

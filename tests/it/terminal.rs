@@ -2,11 +2,12 @@
 
 use std::io::{Read, Write};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 use tokio_util::sync::CancellationToken;
 
@@ -106,7 +107,7 @@ impl Terminal {
                     thread::park();
                 }
                 let read = reader.read(&mut bytes).unwrap_or(0);
-                let mut shown = seen.0.lock().unwrap();
+                let mut shown = seen.0.lock();
                 shown.take(&bytes[..read]);
                 seen.1.notify_all();
                 if read == 0 {
@@ -150,7 +151,6 @@ impl Terminal {
         self.shown
             .0
             .lock()
-            .unwrap()
             .parser
             .screen_mut()
             .set_size(cells(rows), cells(columns));
@@ -160,11 +160,9 @@ impl Terminal {
     /// Waits until the screen shows what `holds` looks for, and returns its text.
     pub fn wait_for(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) -> String {
         let (shown, changed) = &*self.shown;
-        let (shown, timeout) = changed
-            .wait_timeout_while(shown.lock().unwrap(), PATIENCE, |shown| {
-                !holds(shown.parser.screen()) && !shown.ended
-            })
-            .unwrap();
+        let mut shown = shown.lock();
+        let lacks = |shown: &mut Shown| !holds(shown.parser.screen()) && !shown.ended;
+        let timeout = changed.wait_while_for(&mut shown, lacks, PATIENCE);
         let screen = shown.parser.screen();
         assert!(
             holds(screen),
@@ -181,7 +179,7 @@ impl Terminal {
 
     /// Looks at what is shown now.
     pub fn look(&self, look: impl FnOnce(&vt100::Screen)) {
-        look(self.shown.0.lock().unwrap().parser.screen());
+        look(self.shown.0.lock().parser.screen());
     }
 
     pub fn wait_for_text(&self, text: &str) -> String {
@@ -196,8 +194,8 @@ impl Terminal {
             let holds = shown.written.windows(wanted.len()).any(|at| at == wanted);
             !holds && !shown.ended
         };
-        let ended = changed.wait_timeout_while(shown.lock().unwrap(), PATIENCE, lacks);
-        let mut shown = ended.unwrap().0;
+        let mut shown = shown.lock();
+        changed.wait_while_for(&mut shown, lacks, PATIENCE);
         assert!(!lacks(&mut shown) && !shown.ended, "{wanted:?} never came");
     }
 
@@ -216,7 +214,7 @@ impl Terminal {
     #[cfg(unix)]
     pub fn take_away(&self) {
         let shells = b"\x1b[2J\x1b[?1049l\x1b[?2004l\x1b[2J";
-        self.shown.0.lock().unwrap().parser.process(shells);
+        self.shown.0.lock().parser.process(shells);
         let terminal = std::fs::File::open(self.master.tty_name().unwrap()).unwrap();
         let mut stty = Command::new("stty");
         assert!(stty.arg("sane").stdin(terminal).status().unwrap().success());
@@ -284,7 +282,7 @@ impl Terminal {
     pub fn end_with_text(self) -> (u32, String) {
         let shown = self.shown.clone();
         let code = self.end();
-        let text = shown.0.lock().unwrap().parser.screen().contents();
+        let text = shown.0.lock().parser.screen().contents();
         (code, text)
     }
 
@@ -292,7 +290,7 @@ impl Terminal {
     pub fn end_with_written(self) -> (u32, String) {
         let shown = self.shown.clone();
         let code = self.end();
-        let written = shown.0.lock().unwrap().written.clone();
+        let written = shown.0.lock().written.clone();
         (code, String::from_utf8_lossy(&written).into_owned())
     }
 
@@ -300,9 +298,8 @@ impl Terminal {
     pub fn end_timed(mut self) -> (u32, Duration) {
         let begun = Instant::now();
         let (shown, changed) = &*self.shown;
-        let (shown, _) = changed
-            .wait_timeout_while(shown.lock().unwrap(), PATIENCE, |shown| !shown.ended)
-            .unwrap();
+        let mut shown = shown.lock();
+        changed.wait_while_for(&mut shown, |shown| !shown.ended, PATIENCE);
         assert!(
             shown.ended,
             "still there:\n{}",
@@ -317,7 +314,7 @@ impl Terminal {
     /// The terminal is as it was found: the shell's screen, the cursor, plain pasting, no mouse,
     /// and the line discipline's settings.
     pub fn assert_as_found(&self) {
-        let shown = self.shown.0.lock().unwrap();
+        let shown = self.shown.0.lock();
         let screen = shown.parser.screen();
         assert!(!screen.alternate_screen(), "the alternate screen is left");
         assert!(!screen.hide_cursor(), "the cursor is back");

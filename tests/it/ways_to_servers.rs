@@ -4,10 +4,11 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use kb_agent::domain::NodeName;
+use parking_lot::Mutex;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -99,7 +100,7 @@ fn socks_before(server: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
         let mut port = [0; 2];
         client.read_exact(&mut port)?;
         let port = u16::from_be_bytes(port);
-        noted.lock().unwrap().push(format!("{host}:{port}"));
+        noted.lock().push(format!("{host}:{port}"));
         client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])?;
         let server = TcpStream::connect(server)?;
         let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
@@ -289,11 +290,8 @@ async fn r26_a_socks_proxy_leads_to_both_endpoints() {
             "{}",
             text(&found.stderr)
         );
-        assert!(
-            asked.lock().unwrap().iter().all(|one| one == host),
-            "{asked:?}"
-        );
-        assert!(!std::mem::take(&mut *asked.lock().unwrap()).is_empty());
+        assert!(asked.lock().iter().all(|one| one == host), "{asked:?}");
+        assert!(!std::mem::take(&mut *asked.lock()).is_empty());
     }
 
     let chat = chat_server().await;
@@ -309,7 +307,7 @@ async fn r26_a_socks_proxy_leads_to_both_endpoints() {
         text(&said.stdout),
         text(&said.stderr)
     );
-    assert_eq!(asked.lock().unwrap()[0], "llm.example:443");
+    assert_eq!(asked.lock()[0], "llm.example:443");
 
     // A proxy that is not there is named by its variable.
     let mut command = searching(&place, "http://embedding.example/v1");
@@ -326,7 +324,7 @@ fn trust_no_key_of_this_machine_goes_to_a_proxy() {
     let reached: Arc<Mutex<bool>> = Arc::default();
     let noted = Arc::clone(&reached);
     let proxy = serving(move |_| {
-        *noted.lock().unwrap() = true;
+        *noted.lock() = true;
         Ok(())
     });
     for host in [
@@ -353,7 +351,7 @@ fn trust_no_key_of_this_machine_goes_to_a_proxy() {
             }
             let output = ask.output().unwrap();
             let said = text(&output.stderr);
-            assert!(!*reached.lock().unwrap(), "{what} at {host}: {said}");
+            assert!(!*reached.lock(), "{what} at {host}: {said}");
             assert_ne!(output.status.code(), Some(2), "{what} at {host}: {said}");
         }
     }

@@ -1,5 +1,5 @@
 use crate::domain::Wait;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 /// One call of a model, from its first request to its end.
@@ -28,14 +28,12 @@ pub struct CallLog(Mutex<Vec<ModelCall>>);
 impl CallLog {
     /// Notes a call that ended.
     pub fn note(&self, call: ModelCall) {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.push(call);
+        self.0.lock().push(call);
     }
 
     /// Takes what was noted, oldest first.
     pub fn take(&self) -> Vec<ModelCall> {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut noted)
+        std::mem::take(&mut self.0.lock())
     }
 }
 

@@ -4,9 +4,10 @@
 //! once a second, and only after silence that is longer than a model's pace. A call without
 //! a sink runs as if none of this were here.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -124,7 +125,7 @@ impl CallWaits {
     pub fn restart(&self) {
         if let Some(reporter) = &self.0 {
             reporter.has_read();
-            reporter.last().writing = None;
+            reporter.last.lock().writing = None;
         }
     }
 
@@ -151,7 +152,7 @@ impl CallWaits {
             return timeout(silence, bytes).await;
         };
         let since = Instant::now();
-        let reads = reporter.last().reading.is_some();
+        let reads = reporter.last.lock().reading.is_some();
         let mut seconds = if reads { 1 } else { FIRST };
         tokio::pin!(bytes);
         let came = loop {
@@ -199,7 +200,7 @@ impl CallWaits {
             return;
         }
         let now = Instant::now();
-        let mut last = reporter.last();
+        let mut last = reporter.last.lock();
         let reported_at = last.reading.map_or(now, |before| before.reported_at);
         last.reading = Some(ReadingState {
             progress,
@@ -220,7 +221,7 @@ impl CallWaits {
         };
         reporter.has_read();
         let now = Instant::now();
-        let mut last = reporter.last();
+        let mut last = reporter.last.lock();
         if last.thought.is_some_and(|then| now - then < BETWEEN) {
             return;
         }
@@ -238,7 +239,7 @@ impl CallWaits {
         reporter.has_read();
         reporter.over(|wait| matches!(wait, Wait::Thinking { .. }));
         let now = Instant::now();
-        let mut last = reporter.last();
+        let mut last = reporter.last.lock();
         let Some((begun, first, told)) = last.writing else {
             last.writing = Some((now, tokens(), now));
             return;
@@ -258,19 +259,15 @@ impl CallWaits {
 }
 
 impl WaitReporter {
-    fn last(&self) -> std::sync::MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn report(&self, wait: Wait) {
-        self.last().wait = Some(wait);
+        self.last.lock().wait = Some(wait);
         self.out.report(wait);
     }
 
     /// Reports how far the prompt is read; false where none is being read.
     fn report_reading(&self) -> bool {
         let now = Instant::now();
-        let mut last = self.last();
+        let mut last = self.last.lock();
         let Some(reading) = &mut last.reading else {
             return false;
         };
@@ -285,15 +282,15 @@ impl WaitReporter {
 
     /// The prompt is read.
     fn has_read(&self) {
-        if self.last().reading.take().is_some() {
+        if self.last.lock().reading.take().is_some() {
             self.over(|wait| matches!(wait, Wait::Reading { .. }));
         }
     }
 
     /// Takes back what was reported last, where it is that.
     fn over(&self, is_over: impl Fn(&Wait) -> bool) {
-        let taken_back = self.last().wait.take_if(|wait| is_over(wait)).is_some();
-        if taken_back {
+        let taken_back = self.last.lock().wait.take_if(|wait| is_over(wait));
+        if taken_back.is_some() {
             self.out.report(Wait::Over);
         }
     }

@@ -1,9 +1,9 @@
 //! One server: requests, second attempts, and what it refuses.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
@@ -212,7 +212,7 @@ impl EmbeddingServer {
 
     /// Why the last text that was left out is refused.
     pub fn last_refusal(&self) -> Option<EmbedError> {
-        self.limits().refused.clone().map(EmbedError)
+        self.limits.lock().refused.clone().map(EmbedError)
     }
 
     /// One vector for each text. What is too large is asked for in parts, and of a single text
@@ -229,7 +229,7 @@ impl EmbeddingServer {
         let mut waiting = vec![texts];
         let mut takes_others = None;
         while let Some(mut batch) = waiting.pop() {
-            let most = self.limits().most;
+            let most = self.limits.lock().most;
             let failure = if batch.len() > most {
                 let rest = batch.split_off(most);
                 waiting.extend([rest, batch]);
@@ -271,7 +271,7 @@ impl EmbeddingServer {
             } else {
                 let trouble = failure.trouble();
                 tracing::warn!(%trouble, "a text is left out");
-                self.limits().refused = Some(trouble);
+                self.limits.lock().refused = Some(trouble);
                 vectors.push(Vec::new());
             }
         }
@@ -360,7 +360,7 @@ impl EmbeddingServer {
     }
 
     fn body<'a>(&self, wanted: VectorRequest<'a>, texts: &'a [String]) -> EmbeddingRequest<'a> {
-        let limits = self.limits();
+        let limits = self.limits.lock();
         let known = wanted.model.form.input_type.as_ref();
         let asked_for = limits.input_type.as_ref().or(known);
         let input_type = asked_for.filter(|_| limits.takes_input_type).cloned();
@@ -389,7 +389,7 @@ impl EmbeddingServer {
         line: &Trouble,
     ) -> Option<EmbeddingFailure> {
         let line = line.clone();
-        let mut limits = self.limits();
+        let mut limits = self.limits.lock();
         Some(match self.data.refusal(said)? {
             RefusalKind::TooLarge => EmbeddingFailure::TooLarge(line),
             RefusalKind::TooMany if sent.input.len() == 1 => EmbeddingFailure::Refused(line),
@@ -417,10 +417,6 @@ impl EmbeddingServer {
             }
             RefusalKind::Encoding => return None,
         })
-    }
-
-    fn limits(&self) -> MutexGuard<'_, LearnedLimits> {
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Status, `Retry-After` and body. Everything that happens on the way is worth another try,
@@ -493,7 +489,7 @@ impl EmbeddingServer {
                     return EmbeddingFailure::Final(line);
                 }
                 // Some servers take several texts for one.
-                self.limits().most = count;
+                self.limits.lock().most = count;
                 EmbeddingFailure::TooLarge(line)
             }
             Unusable::Mixed(expected, found) => {

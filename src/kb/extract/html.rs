@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BulletListMarker, Options};
 use htmd::{Element, HtmlToMarkdown, Node};
 use markup5ever_rcdom::NodeData;
+use parking_lot::Mutex;
 use quick_xml::escape::unescape;
 use regex::Regex;
 
@@ -67,8 +68,7 @@ pub(crate) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipRe
     let kept = Arc::clone(&title);
     let keep_title = move |handlers: &dyn Handlers, element: Element<'_>| {
         let said = handlers.walk_children(element.node).content;
-        let mut title = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        title.get_or_insert(said);
+        kept.lock().get_or_insert(said);
         None::<HandlerResult>
     };
     let converter = HtmlToMarkdown::builder()
@@ -88,8 +88,9 @@ pub(crate) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipRe
     let markdown = converter
         .convert(html)
         .map_err(|error| SkipReason::Damaged(error.to_string()))?;
-    let title = title.lock().unwrap_or_else(PoisonError::into_inner).take();
     let title = title
+        .lock()
+        .take()
         .map(|title| title.trim().to_owned())
         .filter(|title| !title.is_empty());
     Ok((markdown, title))

@@ -7,12 +7,12 @@ use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{io, panic, process, thread};
 
+use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -124,8 +124,8 @@ impl Readers {
         let bytes = SMALL * shares as u64;
         // A large one has the shares of those that are kept, which end here.
         let mut kept = match shares {
-            1 => self.state().idle.pop().into_iter().collect(),
-            _ => std::mem::take(&mut self.state().idle),
+            1 => self.state.lock().idle.pop().into_iter().collect(),
+            _ => std::mem::take(&mut self.state.lock().idle),
         };
         let idle = kept.pop().filter(|_| shares == 1);
         drop(kept);
@@ -136,7 +136,7 @@ impl Readers {
             })?,
         };
         let answer = reader.ask(document, cancel)?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if shares == 1 && !answer.is_last && state.sessions > 0 {
             state.idle.push(reader);
         }
@@ -150,13 +150,12 @@ impl Readers {
         cancel: &CancellationToken,
     ) -> Result<BorrowedReader<'_>, SkipReason> {
         let is_large = shares > 1;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.large_waiting += usize::from(is_large);
         let is_free =
             |state: &PoolState| state.free >= shares && (is_large || state.large_waiting == 0);
         while !is_free(&state) && !cancel.is_cancelled() {
-            let waited = self.changed.wait_timeout(state, LOOK_UP);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, LOOK_UP);
         }
         state.large_waiting -= usize::from(is_large);
         if cancel.is_cancelled() {
@@ -168,10 +167,6 @@ impl Readers {
             shares,
         })
     }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, PoolState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// While there is one, processes that are done are kept for the next document.
@@ -181,7 +176,7 @@ impl<'a> ReadingSession<'a> {
     /// More documents are going to be asked for until this is dropped.
     pub(crate) fn begin(readers: Option<&'a Readers>) -> Self {
         if let Some(readers) = readers {
-            readers.state().sessions += 1;
+            readers.state.lock().sessions += 1;
         }
         Self(readers)
     }
@@ -190,7 +185,7 @@ impl<'a> ReadingSession<'a> {
 impl Drop for ReadingSession<'_> {
     fn drop(&mut self) {
         let Some(readers) = self.0 else { return };
-        let mut state = readers.state();
+        let mut state = readers.state.lock();
         state.sessions -= 1;
         let is_last = state.sessions == 0;
         let idle = is_last.then(|| std::mem::take(&mut state.idle));
@@ -208,7 +203,7 @@ struct BorrowedReader<'a> {
 
 impl Drop for BorrowedReader<'_> {
     fn drop(&mut self) {
-        self.readers.state().free += self.shares;
+        self.readers.state.lock().free += self.shares;
         self.readers.changed.notify_all();
     }
 }
@@ -682,7 +677,7 @@ mod tests {
         let readers = Readers::new(PathBuf::new());
         let cancel = CancellationToken::new();
         let mut taken = Vec::new();
-        while readers.state().free > 0 {
+        while readers.state.lock().free > 0 {
             taken.push(readers.take(1, &cancel).unwrap());
         }
         assert!(taken.len() as u64 * SMALL <= 384 * MEGABYTE);
@@ -693,14 +688,14 @@ mod tests {
                     .take(LARGE_SHARES, &cancel)
                     .map(|taken| taken.shares)
             });
-            while readers.state().large_waiting == 0 {
+            while readers.state.lock().large_waiting == 0 {
                 thread::yield_now();
             }
             assert!(!large.is_finished());
             taken.clear();
             assert!(matches!(large.join().unwrap(), Ok(LARGE_SHARES)));
         });
-        assert_eq!(readers.state().free, SHARES);
+        assert_eq!(readers.state.lock().free, SHARES);
     }
 }
 

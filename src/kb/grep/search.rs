@@ -10,11 +10,12 @@ use std::io;
 use std::io::{Read, Seek, SeekFrom};
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use encoding_rs::{Encoding, UTF_8};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{DirEntry, WalkState};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::pattern::Pattern;
@@ -85,7 +86,7 @@ pub(super) fn search_all(
     if cancel.is_cancelled() {
         return Err(KbError::Stopped);
     }
-    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(done.into_inner())
 }
 
 /// Whether the walk of the index lists this file, whatever its size.
@@ -106,7 +107,7 @@ struct SearchThread<'a> {
 
 impl Drop for SearchThread<'_> {
     fn drop(&mut self) {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = self.done.lock();
         done.join(mem::replace(&mut self.tally, Tally::new(0, 1)));
     }
 }

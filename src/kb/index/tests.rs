@@ -6,9 +6,11 @@
 //! belong to the machine that took them. It has no statistics of terms and knows no near ones.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::names::{self, DocumentName};
 use super::port::{
@@ -32,7 +34,7 @@ pub(crate) struct FakeStore {
 impl FakeStore {
     /// Opens the server as the machine of that number.
     pub fn new(server: &Arc<Server>, machine: u32) -> Self {
-        let generation = server.state().generation;
+        let generation = server.state.lock().generation;
         Self {
             server: Arc::clone(server),
             machine,
@@ -163,27 +165,23 @@ impl Stored {
 impl Server {
     /// Takes the names of the calls since the last time.
     pub fn calls(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.state().calls)
+        std::mem::take(&mut self.state.lock().calls)
     }
 
     /// Lets `of_a_thousand` of a thousand calls fail from now on; `seed` chooses which.
     pub fn fail(&self, of_a_thousand: u32, seed: u64) {
         let random = fastrand::Rng::with_seed(seed);
-        self.state().failing = (of_a_thousand > 0).then_some((of_a_thousand, random));
+        self.state.lock().failing = (of_a_thousand > 0).then_some((of_a_thousand, random));
     }
 
     /// Moves the clock on.
     pub fn pass(&self, time: Duration) {
-        self.state().clock += time;
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().clock += time;
     }
 
     fn call(&self, name: &'static str, limits: Limits<'_>) -> Result<MutexGuard<'_, State>> {
         limits.check()?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.clock += CALL;
         state.calls.push(name);
         if state.fails() {
@@ -484,7 +482,7 @@ struct FakeLease {
 
 impl Lease for FakeLease {
     fn renew(&self) -> Result<bool> {
-        let mut state = self.server.state();
+        let mut state = self.server.state.lock();
         let now = state.clock;
         let held = state.leases.get_mut(&self.name);
         let own = held.filter(|(holder, end)| *holder == self.holder && *end > now);
@@ -494,7 +492,7 @@ impl Lease for FakeLease {
 
 impl Drop for FakeLease {
     fn drop(&mut self) {
-        let mut state = self.server.state();
+        let mut state = self.server.state.lock();
         let held = state.leases.get(&self.name);
         if held.is_some_and(|(holder, _)| *holder == self.holder) {
             state.leases.remove(&self.name);
@@ -607,7 +605,7 @@ impl Batch for FakeBatch<'_> {
 
 impl Drop for FakeBatch<'_> {
     fn drop(&mut self) {
-        let mut state = self.server.state();
+        let mut state = self.server.state.lock();
         state.writer.take_if(|holder| *holder == self.holder);
     }
 }
@@ -637,7 +635,7 @@ impl VectorBatch for FakeVectorBatch<'_> {
 
 impl Drop for FakeVectorBatch<'_> {
     fn drop(&mut self) {
-        let mut state = self.server.state();
+        let mut state = self.server.state.lock();
         state.vector_writer.take_if(|holder| *holder == self.holder);
     }
 }

@@ -12,11 +12,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, mpsc};
+use std::sync::{Arc, LazyLock, mpsc};
 use std::{fs, io, iter};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Match, WalkBuilder, WalkState};
+use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use super::roots::{Included, Roots};
@@ -195,16 +196,13 @@ fn way_to(
     let noted = Arc::clone(&left_out);
     let aside = move |path: &Path, reason| {
         if path == goal {
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+            *noted.lock() = Some(reason);
         }
     };
     let builder = builder(root, included, is_on_the_way, aside).ok()?;
     let mut entries = builder.build().filter_map(Result::ok);
     let found = entries.find(|entry| entry.path() == canonical).map(Ok);
-    found.or_else(|| {
-        let mut left_out = left_out.lock().unwrap_or_else(PoisonError::into_inner);
-        left_out.take().map(Err)
-    })
+    found.or_else(|| left_out.lock().take().map(Err))
 }
 
 pub(crate) fn is_dir(entry: &DirEntry) -> bool {
@@ -380,10 +378,9 @@ impl<A: Fn(&Path, SkipReason)> Belonging<A> {
     /// Whether an entry belongs to the base, or is a folder on the way to a file that does.
     fn holds(&self, entry: &DirEntry) -> bool {
         let path = entry.path();
-        let is_in_passage = path.parent().is_some_and(|folder| {
-            let passages = self.passages.read().unwrap_or_else(PoisonError::into_inner);
-            passages.contains(folder)
-        });
+        let is_in_passage = path
+            .parent()
+            .is_some_and(|folder| self.passages.read().contains(folder));
         if !is_dir(entry) {
             return self.included.names(path) || !is_in_passage && self.holds_file(entry);
         }
@@ -392,11 +389,7 @@ impl<A: Fn(&Path, SkipReason)> Belonging<A> {
         }
         let is_passage = self.included.leads_to_named(path);
         if is_passage {
-            let mut passages = self
-                .passages
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
-            passages.insert(path.to_owned());
+            self.passages.write().insert(path.to_owned());
         }
         is_passage
     }
@@ -436,7 +429,7 @@ impl<A: Fn(&Path, SkipReason)> Belonging<A> {
 
     /// The rules of the folder that holds this.
     fn rules_beside(&self, path: &Path) -> Arc<IgnoreRules> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         let own = known.get(path.parent().unwrap_or(path));
         Arc::clone(own.unwrap_or(&self.none))
     }
@@ -449,8 +442,7 @@ impl<A: Fn(&Path, SkipReason)> Belonging<A> {
             (self.aside)(&path, SkipReason::NotRegular);
         }
         if !Arc::ptr_eq(&rules, &self.none) {
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            known.insert(folder.to_owned(), rules);
+            self.known.write().insert(folder.to_owned(), rules);
         }
         Ok(())
     }

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::kb::error::KbError;
@@ -33,16 +34,15 @@ pub(crate) struct SkippedFiles(Mutex<Option<Vec<Skipped>>>);
 
 impl SkippedFiles {
     pub fn take(&self) -> Option<Vec<Skipped>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 
     pub fn is_known(&self) -> bool {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.is_some()
+        self.0.lock().is_some()
     }
 
     pub fn keep(&self, skipped: &[Skipped]) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(skipped.to_vec());
+        *self.0.lock() = Some(skipped.to_vec());
     }
 }
 

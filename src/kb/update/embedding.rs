@@ -39,7 +39,7 @@ fn embed(job: &Job<'_>, mut vectors: Box<dyn VectorBatch + '_>) -> Result<usize,
     }
     let mut tried: HashSet<ChunkKey, KeyHash> = HashSet::default();
     // What was refused once in this process is not asked for again at each change of a file.
-    tried.extend(job.refused_chunks().keys());
+    tried.extend(job.refused.lock().keys());
     let mut batch = BATCH.max(job.embedder.batch());
     let mut done = 0;
     loop {
@@ -93,7 +93,8 @@ fn embed(job: &Job<'_>, mut vectors: Box<dyn VectorBatch + '_>) -> Result<usize,
             vectors.complete(job.limits())?;
         }
         if !found_new {
-            job.refused_chunks()
+            job.refused
+                .lock()
                 .retain(|key, _| still_pending.contains(key));
             if done > 0 {
                 job.report(Phase::Embedding, done, done);
@@ -141,7 +142,7 @@ fn embed_chunks(
                 lines: passage.lines,
                 why: why.map_or_else(String::new, |why| why.0.what),
             };
-            job.refused_chunks().insert(*key, refused);
+            job.refused.lock().insert(*key, refused);
         }
     }
     Ok(Some(keys.into_iter().zip(made).collect()))

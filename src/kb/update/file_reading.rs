@@ -436,7 +436,7 @@ mod tests {
         store: EmbeddedStore,
         texts: TextCache,
         skipped_files: SkippedFiles,
-        refused: std::sync::Mutex<super::super::RefusedChunks>,
+        refused: parking_lot::Mutex<super::super::RefusedChunks>,
         budget: ByteBudget,
         cancel: CancellationToken,
     }
@@ -454,7 +454,7 @@ mod tests {
                 store: EmbeddedStore::open(home.path(), "absent").unwrap(),
                 texts: TextCache::open(home.path()),
                 skipped_files: SkippedFiles::default(),
-                refused: std::sync::Mutex::default(),
+                refused: parking_lot::Mutex::default(),
                 budget: ByteBudget::new(LIMIT),
                 cancel: CancellationToken::new(),
                 docs,

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ignore::DirEntry;
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
+use parking_lot::Mutex;
 
 use crate::kb::extract::SkipReason;
 use crate::kb::source::{Included, Roots, walk};
@@ -167,8 +168,7 @@ impl WatchScope {
         };
         let aside = move |path: &Path, reason| {
             if matches!(reason, SkipReason::BadRules(_)) {
-                let mut aside = aside.lock().unwrap_or_else(PoisonError::into_inner);
-                aside.push(path.to_owned());
+                aside.lock().push(path.to_owned());
             }
         };
         let Ok(builder) = walk::builder(&root.path, &root.included, is_wanted, aside) else {
@@ -176,7 +176,7 @@ impl WatchScope {
         };
         let entries = builder.build().filter_map(Result::ok);
         let mut folders: Vec<PathBuf> = entries.map(DirEntry::into_path).collect();
-        folders.append(&mut unruly.lock().unwrap_or_else(PoisonError::into_inner));
+        folders.append(&mut unruly.lock());
         folders.retain(|folder| folder.starts_with(from));
         let rules = folders.iter().map(|folder| folder.join(".git/info"));
         let rules: Vec<PathBuf> = rules.filter(|rules| rules.is_dir()).collect();

@@ -6,8 +6,10 @@
 //! is said.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use super::client::Endpoint;
 use super::failure::{Failure, Retry, Sizes};
@@ -130,8 +132,7 @@ impl ChatExchange {
 
     /// How many judgements of this run were too long for the model, `more` of them just now.
     fn count_misfits(&self, wanted: &ReplyRequest<'_>, more: u32) -> u32 {
-        let misfits = self.misfits.lock();
-        let mut misfits = misfits.unwrap_or_else(PoisonError::into_inner);
+        let mut misfits = self.misfits.lock();
         let (run, models) = &mut *misfits;
         if run.as_ref() != Some(wanted.origin.run) {
             *run = Some(wanted.origin.run.clone());

@@ -4,9 +4,9 @@
 //! they have read it: what is left of the wait can then only be told from an earlier call.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::agent::ports::{Caveat, PromptProgress};
@@ -82,8 +82,7 @@ impl ModelPaces {
     }
 
     fn with<T>(&self, model: &str, change: impl FnOnce(&mut ModelPace) -> T) -> T {
-        let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        change(paces.entry(model.to_owned()).or_default())
+        change(self.0.lock().entry(model.to_owned()).or_default())
     }
 }
 

@@ -8,8 +8,8 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::fence::PromptFence;
@@ -280,7 +280,7 @@ const MOST_SENT_TURNS: usize = 8;
 impl SentTurns {
     /// Keeps the last message that is sent for an answer to that question, in the place of what was kept for it.
     pub fn note(&self, question: &str, message: String) {
-        let mut sent = self.lock();
+        let mut sent = self.0.lock();
         sent.retain(|(known, _)| known != question);
         sent.push_back((question.to_owned(), message));
         if sent.len() > MOST_SENT_TURNS {
@@ -290,7 +290,7 @@ impl SentTurns {
 
     /// The exchanges at the end of a conversation of which all is known that was sent, oldest first.
     pub fn before(&self, history: &[Turn]) -> Vec<EarlierExchange> {
-        let sent = self.lock();
+        let sent = self.0.lock();
         let exchange = |turn: &Turn| {
             let (_, user) = sent
                 .iter()
@@ -303,10 +303,6 @@ impl SentTurns {
         let mut known: Vec<EarlierExchange> = history.iter().rev().map_while(exchange).collect();
         known.reverse();
         known
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, String)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,8 @@
 //! One request to a model: what is wanted of it, and the JSON that asks for it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::failure::{ErrorKind, Wordings};
@@ -258,7 +258,7 @@ impl Dialects {
 
     /// How to speak to this model now.
     pub fn of_model(&self, model: &str) -> Dialect {
-        let known = self.lock_known().get(model).copied();
+        let known = self.known.lock().get(model).copied();
         known.unwrap_or_else(|| Dialect {
             thinking: Thinking::of_model(model),
             ..self.first
@@ -268,12 +268,8 @@ impl Dialects {
     /// This is what the model understood.
     pub fn learn(&self, model: &str, understood: Dialect) {
         if self.of_model(model) != understood {
-            self.lock_known().insert(model.to_owned(), understood);
+            self.known.lock().insert(model.to_owned(), understood);
         }
-    }
-
-    fn lock_known(&self) -> MutexGuard<'_, HashMap<String, Dialect>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

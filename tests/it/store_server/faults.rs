@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::sync::RwLockWriteGuard;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::RwLockWriteGuard;
 use serde_json::Value;
 
-use super::{SCHEMA, SERVER, Store, fails, found, kb, notes, poisoned, script, set, sql, succeeds};
+use super::{SCHEMA, SERVER, Store, fails, found, kb, notes, script, set, sql, succeeds};
 use crate::workplace::{Workplace, text};
 
 #[test]
@@ -43,7 +43,7 @@ struct OwnServer {
 impl OwnServer {
     fn hold() -> Self {
         Self {
-            _held: poisoned(SERVER.write()),
+            _held: SERVER.write(),
         }
     }
 }

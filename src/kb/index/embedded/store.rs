@@ -6,8 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Mutex, RwLock};
 
 use super::documents::{ChunkEntry, Documents, Entries, Entry, JournalMark, StoredDocument};
 use super::lexical::{self, Commit, LexicalIndex, LexicalWriter};
@@ -135,22 +137,20 @@ impl EmbeddedStore {
 
     /// The commit that is searched now.
     fn view(&self) -> Arc<View> {
-        let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&view)
+        Arc::clone(&self.view.read())
     }
 
     /// Moves on to the last commit, of whatever process; also to its segments as they are now where the
     /// commit is the same.
     fn reload(&self, also_the_same: bool) -> Result<Arc<View>> {
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _loading = self.loading.lock();
         let known = self.view();
         if !also_the_same && known.commit == self.lexical.payload()? {
             return Ok(known);
         }
         let (dir, lexical, vectors) = (&self.dir, &self.lexical, &self.vectors);
         let fresh = Arc::new(load(dir, lexical, vectors, Some(&known))?);
-        let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        *view = Arc::clone(&fresh);
+        *self.view.write() = Arc::clone(&fresh);
         Ok(fresh)
     }
 
@@ -166,18 +166,10 @@ impl EmbeddedStore {
         }
     }
 
-    fn rows(&self) -> RwLockReadGuard<'_, Vectors> {
-        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn rows_to_change(&self) -> RwLockWriteGuard<'_, Vectors> {
-        self.vectors.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Changes the files of the vectors with nothing held that a search needs, and takes over what is new.
     fn change_rows(&self, change: impl FnOnce(&Vectors) -> Result<bool>) -> Result<()> {
-        if change(&self.rows())? {
-            self.rows_to_change().refresh()?;
+        if change(&self.vectors.read())? {
+            self.vectors.write().refresh()?;
         }
         Ok(())
     }
@@ -215,7 +207,7 @@ impl Store for EmbeddedStore {
                 return Err(error);
             }
         }
-        self.rows_to_change().refresh_of(&self.home, model_id)
+        self.vectors.write().refresh_of(&self.home, model_id)
     }
 
     fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>> {
@@ -231,7 +223,7 @@ impl Store for EmbeddedStore {
         limits.check()?;
         let held = try_lock(&self.home, Right::Vectors)?.ok_or(KbError::Locked)?;
         let last = self.last_undamaged()?;
-        self.rows_to_change().refresh()?;
+        self.vectors.write().refresh()?;
         if let Some(view) = last {
             self.change_rows(|vectors| {
                 let is_mostly_stale = view.stale_rows(vectors) > STALE_ROWS.max(vectors.len() / 2);
@@ -246,7 +238,7 @@ impl Store for EmbeddedStore {
 
     fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>> {
         limits.check()?;
-        Ok(self.rows().dimensions())
+        Ok(self.vectors.read().dimensions())
     }
 
     /// A lock that its process holds for as long as it lives.
@@ -452,14 +444,14 @@ impl VectorBatch for EmbeddingBatch<'_> {
             return Ok(());
         };
         let store = self.store;
-        store.rows().fits(first)?;
+        store.vectors.read().fits(first)?;
         store.change_rows(|rows| rows.make_room(first.len()))?;
         store.change_rows(|rows| rows.append(vectors))
     }
 
     fn complete(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
-        self.store.rows().remove_other_models();
+        self.store.vectors.read().remove_other_models();
         Ok(())
     }
 

@@ -19,8 +19,9 @@ mod scan;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::lock::model_key;
@@ -249,7 +250,7 @@ impl Vectors {
         if let Some(rows) = self.rows.get() {
             return Ok(rows);
         }
-        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _reading = self.reading.lock();
         if let Some(rows) = self.rows.get() {
             return Ok(rows);
         }

@@ -6,10 +6,11 @@
 
 use std::cmp::Reverse;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock};
 
 use imbl::GenericHashSet;
 use imbl::shared_ptr::DefaultSharedPtr;
+use parking_lot::{Mutex, RwLock};
 
 use super::documents::{Change, ChunksByKey, Documents, JournalMark};
 use super::lexical::{Commit, LexicalIndex, LexicalView};
@@ -69,14 +70,10 @@ impl View {
             .get_or_init(|| ChunksByKey::new(&self.documents))
     }
 
-    fn rows(&self) -> RwLockReadGuard<'_, Vectors> {
-        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The texts without a vector. They are looked for among all texts where other vectors came in the
     /// place of those that were known.
     fn lacking(&self, vectors: &Vectors) -> Lacking {
-        let mut known = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.lacking.lock();
         let lineage = vectors.lineage();
         let mut lacking = known
             .take_if(|known| known.lineage == lineage)
@@ -99,10 +96,10 @@ impl View {
 
     /// What lacked a vector at the commit before, with what these changes made of it.
     fn lacking_after(&self, changes: &[Change], holders: &ChunksByKey) -> Option<Lacking> {
-        let known = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.lacking.lock();
         let mut lacking = known.clone()?;
         drop(known);
-        let vectors = self.rows();
+        let vectors = self.vectors.read();
         for key in changes.iter().flat_map(Change::keys) {
             if holders.chunks(&key).is_empty() {
                 lacking.texts.remove(&key);
@@ -342,7 +339,7 @@ impl Reader for View {
     }
 
     fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>) -> Result<Vec<Match>> {
-        let vectors = self.rows();
+        let vectors = self.vectors.read();
         vectors.fits(vector)?;
         let nearest = match within.documents {
             Some(sources) => self.nearest_within(vector, k, sources.iter(), (&vectors, within))?,
@@ -362,7 +359,7 @@ impl Reader for View {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<FetchedChunk>>> {
         limits.check()?;
-        let vectors = self.rows();
+        let vectors = self.vectors.read();
         let cosine = wanted.cosine_with.map(|vector| vectors.cosine_with(vector));
         let cosine = cosine.transpose()?.flatten();
         let fetch = |chunk: &ChunkId| {
@@ -390,7 +387,7 @@ impl Reader for View {
 
     fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>> {
         limits.check()?;
-        let vectors = self.rows();
+        let vectors = self.vectors.read();
         keys.iter().map(|key| vectors.vector(key)).collect()
     }
 
@@ -403,10 +400,9 @@ impl Reader for View {
         limits: Limits<'_>,
     ) -> Result<PendingPage> {
         limits.check()?;
-        let vectors = self.rows();
+        let vectors = self.vectors.read();
         let lineage = vectors.lineage();
-        let list = self.pending_list.lock();
-        let mut list = list.unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.pending_list.lock();
         list.take_if(|(of, _)| *of != lineage);
         let (_, list) = list.get_or_insert_with(|| (lineage, self.pending_chunks(&vectors)));
         let from = after.map_or(0, |PendingCursor(from)| from as usize);
@@ -419,7 +415,7 @@ impl Reader for View {
 
     fn pending_count(&self, limits: Limits<'_>) -> Result<usize> {
         limits.check()?;
-        Ok(self.lacking(&self.rows()).texts.len())
+        Ok(self.lacking(&self.vectors.read()).texts.len())
     }
 }
 

@@ -2,8 +2,9 @@
 //! not have takes another.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_postgres::Row;
 
 use super::keys::{keys_of_targets, slips_of_word, term_id};
@@ -60,7 +61,7 @@ impl RemoteReader {
 
     /// The commit that it was made for, or the one that it found since.
     fn commit(&self) -> Commit {
-        *self.commit.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.commit.lock()
     }
 
     /// Asks the tables of the space, which a statement calls `…_{space}`, and those of its model,
@@ -85,7 +86,7 @@ impl RemoteReader {
         match ask(&mut connection) {
             Err(KbError::Outdated(_)) => {
                 let now = space.refresh_by(&mut connection, limits)?;
-                *self.commit.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                *self.commit.lock() = now;
             }
             Err(KbError::Store(_)) if connection.is_broken() => {
                 connection = space.server.connection(space.reading(), limits)?;

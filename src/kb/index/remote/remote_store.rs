@@ -2,10 +2,11 @@
 //! processes, known as soon as the server tells of them. And what a store is like as a whole.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client};
 

@@ -1,7 +1,8 @@
 //! What a process knows of the space that it searches or writes, and the rights to change it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_postgres::Row;
 
 use super::schema;
@@ -104,17 +105,17 @@ impl Space {
 
     /// The last commit that this process knows.
     pub fn last_commit(&self) -> Commit {
-        *locked(&self.last_commit)
+        *self.last_commit.lock()
     }
 
     /// The id of the model whose vectors are used.
     pub fn model_id(&self) -> String {
-        locked(&self.model_id).clone()
+        self.model_id.lock().clone()
     }
 
     /// Uses the vectors of that model from now on.
     pub fn use_model(&self, model_id: &str) {
-        model_id.clone_into(&mut locked(&self.model_id));
+        model_id.clone_into(&mut self.model_id.lock());
     }
 
     /// Asks for the last commit.
@@ -146,7 +147,7 @@ impl Space {
 
     /// Takes a commit for the last one, unless a later one of its space is known.
     pub fn move_on_to(&self, commit: Commit) {
-        let mut known = locked(&self.last_commit);
+        let mut known = self.last_commit.lock();
         if known.space != commit.space || known.generation <= commit.generation {
             *known = commit;
         }
@@ -161,17 +162,17 @@ impl Space {
 
     /// Whether all chunks of that commit were seen to have a vector, which then stays so.
     pub fn is_complete(&self, commit: Commit) -> bool {
-        *locked(&self.complete) == Some(commit)
+        *self.complete.lock() == Some(commit)
     }
 
     /// Notes for which commit all chunks have a vector; `None` once vectors are removed.
     pub fn note_complete(&self, commit: Option<Commit>) {
-        *locked(&self.complete) = commit;
+        *self.complete.lock() = commit;
     }
 
     /// Names of all documents as they were at that commit; asked for once a commit.
     pub fn names(&self, commit: Commit, ask: impl FnOnce() -> Result<Names>) -> Result<Arc<Names>> {
-        let mut kept = locked(&self.names);
+        let mut kept = self.names.lock();
         if let Some((of, names)) = kept.as_ref()
             && (of.space, of.generation) == (commit.space, commit.generation)
         {
@@ -181,10 +182,6 @@ impl Space {
         *kept = Some((commit, Arc::clone(&names)));
         Ok(names)
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A right in a space that only one session of the server has at a time, and that ends with it.

@@ -7,12 +7,13 @@
 use std::error::Error;
 use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Runtime};
@@ -152,7 +153,7 @@ impl StoreServer {
         limits: Limits<'_>,
     ) -> Result<Connection> {
         let known = {
-            let mut idle = self.idle();
+            let mut idle = self.idle.lock();
             idle.retain(|(_, client)| !client.is_closed());
             let fits = |(of, _): &(Purpose, Client)| *of == purpose;
             idle.iter().rposition(fits).map(|at| idle.swap_remove(at).1)
@@ -162,10 +163,6 @@ impl StoreServer {
             None => self.connect(purpose, limits)?,
         };
         Ok(self.lend(client, purpose))
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<(Purpose, Client)>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lend(self: &Arc<Self>, client: Client, purpose: Purpose) -> Connection {
@@ -245,7 +242,7 @@ impl StoreServer {
 
 impl Drop for StoreServer {
     fn drop(&mut self) {
-        self.idle().clear();
+        self.idle.lock().clear();
         if let Some(runtime) = self.runtime.take() {
             // It may be dropped on a thread of another runtime, where waiting is not allowed.
             runtime.shutdown_background();
@@ -351,7 +348,7 @@ impl Drop for Connection {
         let Some(client) = client.filter(|_| self.is_kept) else {
             return;
         };
-        let mut idle = self.server.idle();
+        let mut idle = self.server.idle.lock();
         if idle.len() < KEPT {
             idle.push((self.purpose, client));
         }
