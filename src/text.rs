@@ -27,7 +27,7 @@ pub use figures::{duration, plural, sparkline};
 pub use letters::LetterCounts;
 pub use naming::{extension, spaced, stem, without_extension};
 pub use near::nearest;
-pub use trouble::Trouble;
+pub use trouble::{OrTrouble, Trouble};
 
 use invisible::{CharTreatment, stays_behind, treatment_of};
 

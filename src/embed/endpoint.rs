@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::{BulkPriority, CallWaits, Caller, EmbedError, Embedder};
-use crate::text::Trouble;
+use crate::text::{OrTrouble, Trouble};
 pub use data::EmbeddingData;
 pub use server::EmbeddingEndpoint;
 use server::{EmbeddingServer, ModelInUse, Patience, TextKind, VectorRequest};
@@ -63,7 +63,8 @@ impl EndpointEmbedder {
             .thread_name("embedding")
             .enable_all()
             .build()
-            .map_err(|error| EmbedError(format!("cannot start a thread: {error}").into()))?;
+            .trouble("cannot start a thread")
+            .map_err(EmbedError)?;
         let embedder = Self {
             server: Arc::new(server),
             settings: endpoint.clone(),

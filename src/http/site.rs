@@ -120,8 +120,8 @@ impl Site {
     pub fn client(&self) -> Result<Client, Trouble> {
         // Only the first caller of the process installs it; that another was first is no error.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let unprepared = |error: reqwest::Error| -> Trouble {
-            format!("cannot prepare HTTP: {}", error.without_url()).into()
+        let unprepared = |error: reqwest::Error| {
+            Trouble::of(error.without_url()).what(|error| format!("cannot prepare HTTP: {error}"))
         };
         let mut builder = Client::builder()
             .user_agent(concat!("kb-agent/", env!("CARGO_PKG_VERSION")))
