@@ -41,6 +41,7 @@ use crate::domain::{Answer, Outcome, Wait};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
 use crate::telemetry::TraceSender;
+use crate::text::OrTrouble;
 
 pub use crate::agent::RunRequest;
 pub use crate::agent::ports::blocking;
@@ -92,11 +93,8 @@ impl Engine {
         let log = self.audit_log.path.clone();
         let knowledge = self.knowledge.get();
         let resume = move || sessions::resume(&log, &which, &knowledge);
-        let resumed = tokio::task::spawn_blocking(resume);
-        let resumed = resumed
-            .await
-            .map_err(|error| EngineError::Run(format!("reading the audit log broke off: {error}")))?
-            .map_err(EngineError::Run)?;
+        let resumed = tokio::task::spawn_blocking(resume).await;
+        let resumed = resumed.trouble("reading the audit log broke off")??;
         resumed.recorded.id.clone_into(&mut self.agent.session);
         *self.live.lock() = resumed.session;
         self.said_before = Some(resumed.dialogue);
@@ -138,8 +136,7 @@ impl Engine {
         // What it names to be kept within must be there.
         let narrowing = self.agent.ports.tools.narrow(&request.query);
         let finished = cancel.run_until_cancelled(narrowing).await;
-        let narrowed = finished.ok_or(EngineError::Cancelled)?;
-        request.narrowed = narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
+        request.narrowed = finished.ok_or(EngineError::Cancelled)??;
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
         let (events, audit) = self.audited(readers)?;
         let (sink, waits) = WaitSink::new();
@@ -252,10 +249,7 @@ impl Running {
 
     /// The answer, once the events have ended; `end` is the last of them.
     pub async fn answer(self, end: Option<EventBody>) -> Result<Answer, EngineError> {
-        let answer = self
-            .task
-            .await
-            .map_err(|error| EngineError::Run(format!("the run broke off: {error}")))?;
+        let answer = self.task.await.trouble("the run broke off")?;
         // The events have ended, so the thread is at its end too.
         let _ = self.audit.join();
         let why = match (answer, end) {
@@ -269,6 +263,6 @@ impl Running {
             (None, _) => None,
         };
         let silent = || "the run ended without a word".to_owned();
-        Err(EngineError::Run(why.unwrap_or_else(silent)))
+        Err(why.unwrap_or_else(silent).into())
     }
 }

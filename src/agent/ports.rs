@@ -405,30 +405,31 @@ impl AnswerSink {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReasonerError {
     /// The endpoint could not be reached or went silent.
-    #[error("{0}")]
+    #[error(transparent)]
     Unreachable(Trouble),
     /// The endpoint answered with an error.
-    #[error("{0}")]
+    #[error(transparent)]
     Refused(Trouble),
     /// What it sent is not what it should be.
-    #[error("{0}")]
+    #[error(transparent)]
     Protocol(Trouble),
     /// The embedded engine failed.
-    #[error("{0}")]
-    Internal(String),
+    #[error(transparent)]
+    Internal(Trouble),
+}
+
+impl From<ReasonerError> for Trouble {
+    fn from(error: ReasonerError) -> Self {
+        match error {
+            ReasonerError::Unreachable(trouble)
+            | ReasonerError::Refused(trouble)
+            | ReasonerError::Protocol(trouble)
+            | ReasonerError::Internal(trouble) => trouble,
+        }
+    }
 }
 
 impl ReasonerError {
-    /// What is wrong, and what to do about it.
-    pub fn trouble(&self) -> Trouble {
-        match self {
-            Self::Unreachable(trouble) | Self::Refused(trouble) | Self::Protocol(trouble) => {
-                trouble.clone()
-            }
-            Self::Internal(line) => Trouble::from(line.as_str()),
-        }
-    }
-
     /// The same kind with other words.
     #[must_use]
     pub fn map(self, change: impl FnOnce(Trouble) -> Trouble) -> Self {
@@ -436,7 +437,7 @@ impl ReasonerError {
             Self::Unreachable(trouble) => Self::Unreachable(change(trouble)),
             Self::Refused(trouble) => Self::Refused(change(trouble)),
             Self::Protocol(trouble) => Self::Protocol(change(trouble)),
-            Self::Internal(line) => Self::Internal(change(line.into()).to_string()),
+            Self::Internal(trouble) => Self::Internal(change(trouble)),
         }
     }
 }

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::open_unlinked;
 use crate::protocol::Event;
+use crate::text::Trouble;
 
 /// The longest line that is written, and that is read as a whole.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
@@ -61,6 +62,12 @@ pub enum ReadError {
     /// The caller stopped waiting for it.
     #[error("the reading of the audit log was stopped")]
     Stopped,
+}
+
+impl From<ReadError> for Trouble {
+    fn from(error: ReadError) -> Self {
+        Self::of(error)
+    }
 }
 
 impl From<ReadError> for io::Error {

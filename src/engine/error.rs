@@ -25,11 +25,18 @@ pub enum EngineError {
     /// The knowledge base cannot be used.
     Knowledge(#[from] KbError),
     /// A setting, or a file of the user's, that cannot be used.
-    Setting(String),
+    Setting(Trouble),
     /// The thinking engine, or the run itself.
-    Run(String),
+    Run(Trouble),
     /// The user stopped it.
     Cancelled,
+}
+
+impl<T: Into<Trouble>> From<T> for EngineError {
+    /// What is of no other kind is the run's.
+    fn from(trouble: T) -> Self {
+        Self::Run(trouble.into())
+    }
 }
 
 impl EngineError {
@@ -45,7 +52,7 @@ impl EngineError {
             ),
             Self::Audit(error) => error.trouble(),
             Self::Knowledge(error) => error.trouble(),
-            Self::Setting(line) | Self::Run(line) => line.as_str().into(),
+            Self::Setting(trouble) | Self::Run(trouble) => trouble.clone(),
             Self::Cancelled => "interrupted".into(),
         }
     }

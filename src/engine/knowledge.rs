@@ -20,6 +20,7 @@ use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, LanguageChoice, Progress, Sources,
     StoreAccess, StoreAdministration, TextRecognition, UpdateReport,
 };
+use crate::text::OrTrouble;
 
 /// Opens the knowledge base that the settings name, the bundled demo when they name none, with
 /// the embedding that they name. Blocks while an embedding endpoint is asked for its model.
@@ -78,7 +79,7 @@ pub(super) async fn open_beside(
     let settings = settings.clone();
     tokio::task::spawn_blocking(move || open(&settings, embedder))
         .await
-        .map_err(|error| EngineError::Run(format!("opening the index broke off: {error}")))?
+        .trouble("opening the index broke off")?
 }
 
 /// The one place that decides what embeds chunks and questions.
@@ -118,7 +119,8 @@ pub(super) fn embedder_of_base(
 
 /// What is known of embedding models, with the user's own file before it.
 fn embedding_data(folder: Option<&Path>) -> Result<EmbeddingData, EngineError> {
-    read_own_file(folder, "embedding.toml", EmbeddingData::read).map_err(EngineError::Setting)
+    read_own_file(folder, "embedding.toml", EmbeddingData::read)
+        .map_err(|line| EngineError::Setting(line.into()))
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {

@@ -261,7 +261,7 @@ pub(super) fn endpoint_reasoner(
     llm: &config::EndpointConfig,
 ) -> Result<EndpointReasoner, EngineError> {
     EndpointReasoner::new(endpoint(llm, settings.config_dir.clone()))
-        .map_err(|error| EngineError::Setting(error.to_string()))
+        .map_err(|error| EngineError::Setting(error.into()))
 }
 
 /// What is set, and what is built in where nothing is.

@@ -19,6 +19,7 @@ use crate::config::Settings;
 use crate::files::create_private_dir;
 use crate::protocol::JobModels;
 use crate::telemetry::{TraceDetail, TraceSender};
+use crate::text::OrTrouble;
 
 impl Engine {
     /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
@@ -136,7 +137,7 @@ pub(super) fn trace_sender(settings: &Settings) -> Result<Option<TraceSender>, E
     let endpoint = settings.otlp_endpoint.as_deref();
     let sender = endpoint.map(|endpoint| TraceSender::new(endpoint, detail));
     let sender = sender.transpose();
-    sender.map_err(|trouble| EngineError::Setting(trouble.to_string()))
+    sender.map_err(EngineError::Setting)
 }
 
 /// One line, however many runs were cut short.
@@ -164,8 +165,7 @@ async fn begin_session(
         })?;
         Ok(AuditLog::begin_session(&log, mask)?)
     });
-    let broke_off = |error| EngineError::Run(format!("opening the audit log broke off: {error}"));
-    begun.await.map_err(broke_off)?
+    begun.await.trouble("opening the audit log broke off")?
 }
 
 /// What an engine is, whether its index is open or not.

@@ -24,7 +24,7 @@ use crate::protocol::{
     Update,
 };
 use crate::report;
-use crate::text::one_line;
+use crate::text::{OrTrouble, Trouble, one_line};
 
 /// More runs of one conversation are not shown again.
 const MOST_RUNS: usize = 200;
@@ -40,6 +40,8 @@ const LONGEST_FILE_NAME: usize = 60;
 const LONGEST_PATH: usize = 120;
 /// The longest name of a conversation, in characters.
 const LONGEST_NAME: usize = 80;
+/// What is said first where an answer cannot be kept.
+const NOT_KEPT: &str = "the answer is not kept";
 
 /// Which conversation to go on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,13 +67,12 @@ pub(super) fn resume(
     log: &Path,
     which: &Resume,
     knowledge: &KnowledgeBase,
-) -> Result<Resumed, String> {
-    let in_words = |error: ReadError| error.to_string();
-    let lookup = Lookup::open(log).map_err(in_words)?;
+) -> Result<Resumed, Trouble> {
+    let lookup = Lookup::open(log)?;
     // Nothing is added to it from elsewhere while it is read.
     let ((id, shown), session, skipped) = match which {
         Resume::Named(name) => {
-            let (id, shown) = lookup.conversation(name).map_err(in_words)?;
+            let (id, shown) = lookup.conversation(name)?;
             let session = Session::take_up(log, &id);
             ((id, shown), session, 0)
         }
@@ -80,18 +81,18 @@ pub(super) fn resume(
             ((id, None), session, skipped)
         }
     };
-    let cannot = |error: io::Error| {
+    let cannot = || {
         let name = lookup.short_name(&id).unwrap_or_default();
-        format!("the conversation {name} cannot be resumed: {error}")
+        format!("the conversation {name} cannot be resumed")
     };
-    let session = session.map_err(cannot)?;
+    let session = session.trouble(cannot())?;
     let runs: Vec<&RunSummary> = lookup.runs().iter().filter(|r| r.session == id).collect();
     let left_out = runs.len().saturating_sub(MOST_RUNS);
-    let events = lookup.events(&runs[left_out..]).map_err(in_words)?;
+    let events = lookup.events(&runs[left_out..])?;
     let (labels, complaint) = Labels::read_or_complain(log);
     let notes = SessionNotes::read(log).unwrap_or_default();
     if notes.is_hidden(&id) {
-        SessionNotes::hide(log, &id, false).map_err(cannot)?;
+        SessionNotes::hide(log, &id, false).trouble(cannot())?;
     }
     Ok(Resumed {
         dialogue: dialogue_of_runs(&id, &events),
@@ -230,14 +231,14 @@ fn questions(lookup: &Lookup<'_>, log: &Path) -> Vec<String> {
 }
 
 /// The answers of conversations that lists show, the newest first.
-fn answers(log: &Path) -> Result<Vec<RecordedAnswer>, String> {
-    let lookup = Lookup::open(log).map_err(|error| error.to_string())?;
+fn answers(log: &Path) -> Result<Vec<RecordedAnswer>, ReadError> {
+    let lookup = Lookup::open(log)?;
     let notes = SessionNotes::read(log).unwrap_or_default();
     let answered = |run: &&RunSummary| {
         run.outcome == Some(Outcome::Answered) && !notes.is_hidden(&run.session)
     };
     let newest = lookup.runs().iter().rev().filter(answered);
-    let mut texts = lookup.answers().map_err(|error| error.to_string())?;
+    let mut texts = lookup.answers()?;
     let known = newest.take(MOST_QUESTIONS).filter_map(|run| {
         let mut text = texts.remove(&run.id)?;
         text.truncate(text.floor_char_boundary(LONGEST_ANSWER));
@@ -317,17 +318,18 @@ impl Sessions {
                 Task::Command(SessionCommand::Export(id)) => self.export(&id),
                 Task::Command(SessionCommand::SaveAnswer { run, path }) => self.save(&run, &path),
                 Task::Command(SessionCommand::ListAnswers) => {
-                    self.send(SessionUpdate::Answers(answers(&self.log)));
+                    let known = answers(&self.log).map_err(|error| error.to_string());
+                    self.send(SessionUpdate::Answers(known));
                     Ok(())
                 }
             };
-            if let Err(line) = done {
-                self.notice(NoticeLevel::Warning, line);
+            if let Err(trouble) = done {
+                self.notice(NoticeLevel::Warning, trouble.to_string());
             }
         }
     }
 
-    fn list(&self) -> Result<(), String> {
+    fn list(&self) -> Result<(), Trouble> {
         let lookup = match Lookup::open(&self.log) {
             Ok(lookup) => lookup,
             Err(error) => {
@@ -342,7 +344,7 @@ impl Sessions {
         }
         self.send(SessionUpdate::Listed(Ok(sessions)));
         // A list without the names is still one.
-        SessionNotes::read(&self.log).map_err(|error| format!("the names of sessions: {error}"))?;
+        SessionNotes::read(&self.log).trouble("the names of sessions")?;
         Ok(())
     }
 
@@ -356,14 +358,13 @@ impl Sessions {
                     self.notice(NoticeLevel::Warning, resumed.remarks.join(" · "));
                 }
             }
-            Err(line) => self.send(SessionUpdate::NotResumed(line)),
+            Err(trouble) => self.send(SessionUpdate::NotResumed(trouble.to_string())),
         }
     }
 
-    fn begin(&self) -> Result<(), String> {
-        let session = Session::begin_another(&self.log).map_err(|error| {
-            format!("the next questions are recorded in the same conversation: {error}")
-        })?;
+    fn begin(&self) -> Result<(), Trouble> {
+        let session = Session::begin_another(&self.log)
+            .trouble("the next questions are recorded in the same conversation")?;
         *self.dialogue.lock() = Dialogue::new(session.id());
         self.hold(session);
         Ok(())
@@ -384,24 +385,21 @@ impl Sessions {
         }
     }
 
-    fn rename(&self, session: &str, name: &str) -> Result<(), String> {
+    fn rename(&self, session: &str, name: &str) -> Result<(), Trouble> {
         let name = one_line(name.trim(), LONGEST_NAME);
         let name = Some(name.as_str()).filter(|name| !name.is_empty());
-        SessionNotes::rename(&self.log, session, name)
-            .map_err(|error| format!("the session is not renamed: {error}"))?;
+        SessionNotes::rename(&self.log, session, name).trouble("the session is not renamed")?;
         self.list()
     }
 
-    fn hide(&self, session: &str) -> Result<(), String> {
-        SessionNotes::hide(&self.log, session, true)
-            .map_err(|error| format!("the session stays in the list: {error}"))?;
+    fn hide(&self, session: &str) -> Result<(), Trouble> {
+        SessionNotes::hide(&self.log, session, true).trouble("the session stays in the list")?;
         self.list()
     }
 
-    fn export(&self, session: &str) -> Result<(), String> {
-        let cannot =
-            |error: &dyn std::fmt::Display| format!("the session is not exported: {error}");
-        let lookup = Lookup::open(&self.log).map_err(|error| cannot(&error))?;
+    fn export(&self, session: &str) -> Result<(), Trouble> {
+        const CANNOT: &str = "the session is not exported";
+        let lookup = Lookup::open(&self.log).trouble(CANNOT)?;
         let runs: Vec<&RunSummary> = lookup
             .runs()
             .iter()
@@ -409,8 +407,8 @@ impl Sessions {
             .collect();
         let name = lookup
             .short_name(session)
-            .ok_or_else(|| cannot(&"nothing was asked in it yet"))?;
-        let mut records = lookup.records(&runs).map_err(|error| cannot(&error))?;
+            .ok_or_else(|| format!("{CANNOT}: nothing was asked in it yet"))?;
+        let mut records = lookup.records(&runs).trouble(CANNOT)?;
         let (labels, complaint) = Labels::read_or_complain(&self.log);
         labels.attach_to(&mut records);
         if let Some(line) = complaint {
@@ -422,20 +420,19 @@ impl Sessions {
         let path = self.exports.join(format!("session-{name}.md"));
         create_private_dir(&self.exports)
             .and_then(|()| write_atomic(&path, report::markdown(&records).as_bytes()))
-            .map_err(|error| cannot(&format_args!("{}: {error}", path.display())))?;
+            .trouble(format_args!("{CANNOT}: {}", path.display()))?;
         let message = format!("Exported to {}", path.display());
         self.notice(NoticeLevel::Info, message);
         Ok(())
     }
 
     /// Keeps the answer of a run in a new file.
-    fn save(&self, run: &RunId, path: &str) -> Result<(), String> {
-        let cannot = |error: &dyn std::fmt::Display| format!("the answer is not kept: {error}");
-        let lookup = Lookup::open(&self.log).map_err(|error| cannot(&error))?;
-        let run = lookup.run(&run.0).map_err(|error| cannot(&error))?;
-        let records = lookup.records(&[run]).map_err(|error| cannot(&error))?;
+    fn save(&self, run: &RunId, path: &str) -> Result<(), Trouble> {
+        let lookup = Lookup::open(&self.log).trouble(NOT_KEPT)?;
+        let run = lookup.run(&run.0).trouble(NOT_KEPT)?;
+        let records = lookup.records(&[run]).trouble(NOT_KEPT)?;
         let [record] = &records[..] else {
-            return Err(cannot(&"it is not recorded yet; try again"));
+            return Err(format!("{NOT_KEPT}: it is not recorded yet; try again").into());
         };
         let path = self.note_path(path, &record.summary.question)?;
         let text = report::note(record);
@@ -443,26 +440,20 @@ impl Sessions {
         let created = private(options.write(true).create_new(true)).open(&path);
         let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
         let shown = one_line(&path.to_string_lossy(), LONGEST_PATH);
-        written.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                cannot(&format_args!("{shown} exists; name another file"))
-            }
-            _ => cannot(&format_args!("{shown}: {error}")),
-        })?;
+        if matches!(&written, Err(error) if error.kind() == io::ErrorKind::AlreadyExists) {
+            return Err(format!("{NOT_KEPT}: {shown} exists; name another file").into());
+        }
+        written.trouble(format_args!("{NOT_KEPT}: {shown}"))?;
         self.notice(NoticeLevel::Info, format!("Kept in {shown}"));
         Ok(())
     }
 
     /// Where a note is kept: the file that was named, with an ending, or a file in the folder.
-    fn note_path(&self, path: &str, question: &str) -> Result<PathBuf, String> {
+    fn note_path(&self, path: &str, question: &str) -> Result<PathBuf, Trouble> {
         let named = match path {
             "" => {
-                create_private_dir(&self.exports).map_err(|error| {
-                    format!(
-                        "the answer is not kept: {}: {error}",
-                        self.exports.display()
-                    )
-                })?;
+                create_private_dir(&self.exports)
+                    .trouble(format_args!("{NOT_KEPT}: {}", self.exports.display()))?;
                 self.exports.clone()
             }
             path => expanded(path),

@@ -66,8 +66,7 @@ impl StepRunner {
             failed: &[],
             spoken_of: None,
         };
-        let analyzed = self.reasoner.analyze(job).await;
-        let analysis = analyzed.map_err(|error| EngineError::Run(error.to_string()))?;
+        let analysis = self.reasoner.analyze(job).await?;
         let mut plan = analysis.plan;
         plan.reconcile();
         let warnings = analysis.warnings.into_iter();
@@ -99,8 +98,7 @@ impl StepRunner {
             sub_questions,
             context: &context,
         };
-        let graded = self.reasoner.grade(job).await;
-        let graded = graded.map_err(|error| EngineError::Run(error.to_string()))?;
+        let graded = self.reasoner.grade(job).await?;
         let numbers = graded.scores.map_err(|unreadable| unreadable.to_string());
         let scores = numbers.and_then(|numbers| scores_of(&numbers, passages.len()));
         // A run drops what was not looked at as it does what is graded 0, and both are measured alike.

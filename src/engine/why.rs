@@ -40,16 +40,10 @@ pub fn explain_passage(
     asked: &AskedPassage,
     cancel: &CancellationToken,
 ) -> Result<PassageReport, EngineError> {
-    let failed = |line: String| EngineError::Run(line);
-    let lookup = Lookup::open(log).map_err(|error| failed(error.to_string()))?;
-    let run = lookup
-        .run(&asked.run)
-        .map_err(|error| failed(error.to_string()))?;
-    let records = lookup
-        .records(&[run])
-        .map_err(|error| failed(error.to_string()))?;
+    let lookup = Lookup::open(log)?;
+    let records = lookup.records(&[lookup.run(&asked.run)?])?;
     let record = records.into_iter().next();
-    let record = record.ok_or_else(|| failed("nothing is recorded of the run".to_owned()))?;
+    let record = record.ok_or("nothing is recorded of the run")?;
     let source = source_of(base, &asked.file, cancel)?;
     let mut report = PassageReport {
         run: record.summary.id.clone(),
@@ -146,15 +140,15 @@ fn source_of(
     let named = base.documents_called(file, cancel)?;
     match (&named[..], resolved) {
         ([only], _) => Ok(only.clone()),
-        ([], Err(error)) => Err(EngineError::Run(error.to_string())),
+        ([], Err(error)) => Err(error.into()),
         ([], Ok(_)) => {
             let line = format!("{file} is no document of the knowledge base; name a file");
-            Err(EngineError::Run(line))
+            Err(line.into())
         }
         ([first, second, ..], _) => {
             let documents = plural(named.len(), "document");
             let line = format!("{file} means {documents}, as {first} and {second}: name one");
-            Err(EngineError::Run(line))
+            Err(line.into())
         }
     }
 }
@@ -202,7 +196,7 @@ fn check_line(
     }
     let lines = plural(total, "line");
     let line = format!("{source} has {lines}; there is no line {line}");
-    Err(EngineError::Run(line))
+    Err(line.into())
 }
 
 fn holds(passage: &Passage, line: usize) -> bool {

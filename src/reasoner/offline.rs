@@ -31,7 +31,7 @@ use crate::domain::{
     ToolCall, Turn, Usage,
 };
 use crate::protocol::Mode;
-use crate::text::is_cjk;
+use crate::text::{OrTrouble, is_cjk};
 use judge::Verdict;
 pub use judge::{Signals, measure_signals, signal_names};
 pub use language::answer_instruction;
@@ -241,8 +241,8 @@ impl OfflineReasoner {
             })
         };
         let done = ports::blocking(work).await;
-        let done = done.map_err(|error| format!("the embedding stopped: {error}"));
-        let done = done.and_then(|done| done.map_err(|error| error.to_string()));
+        let done = done.trouble("the embedding stopped");
+        let done = done.and_then(|done| done.map_err(|error| error.trouble()));
         done.map_err(ReasonerError::Internal)
     }
 }

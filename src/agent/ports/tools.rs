@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::{Caveat, WaitSink};
 use crate::domain::{Evidence, Question, ToolCall};
+use crate::text::Trouble;
 
 /// The retrieval tools.
 #[async_trait]
@@ -110,6 +111,12 @@ pub enum ToolError {
     /// Reading or searching failed.
     #[error("{0}")]
     Failed(String),
+}
+
+impl From<ToolError> for Trouble {
+    fn from(error: ToolError) -> Self {
+        Self::of(error)
+    }
 }
 
 impl ToolError {

@@ -41,7 +41,7 @@ pub(super) async fn check(
     })?;
     let listing = async {
         match reasoner.models().await {
-            Err(error @ ReasonerError::Unreachable(_)) => Err(or_offline(error.trouble())),
+            Err(error @ ReasonerError::Unreachable(_)) => Err(or_offline(error.into())),
             listed => Ok(listed),
         }
     };
@@ -56,7 +56,7 @@ pub(super) async fn check(
     let (check, listed) = listing_check(llm, listed)?;
     report.add(check);
     // A main model that is not set is found out.
-    let failed = |error: ReasonerError| Check::failed("models", error.trouble());
+    let failed = |error: ReasonerError| Check::failed("models", error.into());
     reasoner.ready(None).await.map_err(failed)?;
     for check in jobs(llm, &models_of(&reasoner), &listed) {
         report.add(check);
@@ -72,7 +72,7 @@ pub(super) async fn check(
         let judging = async {
             reasoner.try_judging(job).await.map_err(|error| {
                 is_gone = matches!(error, ReasonerError::Unreachable(_));
-                error.trouble()
+                Trouble::from(error)
             })
         };
         let trying = report.try_out("a structured reply", "structured", judging, |judged| {
@@ -87,7 +87,7 @@ pub(super) async fn check(
     let model = synthesis.unwrap_or_default();
     let answering = async {
         let answered = reasoner.try_answering().await;
-        answered.map_err(|error| error.trouble())
+        answered.map_err(Trouble::from)
     };
     let trying = report.try_out("a streamed reply", "stream", answering, |answered| {
         stream(model, answered)
@@ -99,8 +99,11 @@ pub(super) async fn check(
 /// What to do about an endpoint that is not there.
 fn or_offline(trouble: Trouble) -> Trouble {
     let offline = "or unset KB_AGENT_LLM_BASE_URL, and answers are offline extracts";
-    let next = trouble.next.map(|next| format!("{next}; {offline}"));
-    Trouble::new(trouble.what, next.unwrap_or_else(|| offline.to_owned()))
+    let next = match &trouble.next {
+        Some(next) => format!("{next}; {offline}"),
+        None => offline.to_owned(),
+    };
+    trouble.next(next)
 }
 
 /// Servers on this machine that could be the endpoint, where they are looked for.
@@ -153,7 +156,7 @@ fn listing_check(
             return Ok((Check::ok(NAME, line), Vec::new()));
         }
         Err(error) => {
-            let failed = Check::failed(NAME, error.trouble());
+            let failed = Check::failed(NAME, error.into());
             if !JobName::ALL.into_iter().all(is_named) {
                 return Err(failed);
             }

@@ -23,7 +23,7 @@ use super::think::ReplyMarks;
 use crate::agent::ports::{CallWaits, ReasonerError};
 use crate::files::read_own_file;
 use crate::http::{self, ListedModel, models};
-use crate::text::one_line;
+use crate::text::{Trouble, one_line};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
@@ -74,7 +74,7 @@ impl Endpoint {
         let listing = key_in(site.http.clone(), server.listing_key_header.clone())?;
         let http = site.http.client();
         Ok(Self {
-            http: http.map_err(|trouble| ReasonerError::Internal(trouble.to_string()))?,
+            http: http.map_err(ReasonerError::Internal)?,
             timeout: settings.timeout,
             dialects: Dialects::for_server(&server),
             marks: Arc::clone(&overrides.marks),
@@ -259,7 +259,7 @@ pub struct LlmOverrides {
 impl LlmOverrides {
     /// What is built in, with the files of that folder before it. A file that is not there is no error;
     /// the error is one line.
-    pub fn read(folder: Option<&Path>) -> Result<Self, String> {
+    pub fn read(folder: Option<&Path>) -> Result<Self, Trouble> {
         Ok(Self {
             prompts: Prompts::read(folder)?,
             prices: read_own_file(folder, "prices.toml", Prices::with_user_rows)?,

@@ -88,7 +88,7 @@ impl Failure {
     /// The error to report after tokens have been shown: nothing is asked again, and what came is kept.
     pub fn within_an_answer(self) -> ReasonerError {
         let next = "what came is kept, ask again for the whole answer";
-        self.error.map(|trouble| Trouble::new(trouble.what, next))
+        self.error.map(|trouble| trouble.next(next))
     }
 
     /// The error to report once nothing is left to try, after `asked` requests.

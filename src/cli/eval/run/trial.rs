@@ -79,7 +79,7 @@ impl Trial {
             Ok(run) => run,
             Err(EngineError::Run(why)) => {
                 return Ok(Self {
-                    error: Some(why),
+                    error: Some(why.to_string()),
                     ..Self::default()
                 });
             }
