@@ -251,13 +251,14 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         CommandFailure::from(EngineError::DataDir { path, source })
     })?;
     let _diagnostics = diagnostics::start(&settings);
-    match command {
+    let ended = match command {
         Some(CliCommand::Demo(demo)) => {
             chat::run_demo(&demo, &settings, &start.over_demo(&environment))
         }
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings, env_file, &overrides),
         command => run_with_settings(command, &settings, resume, &start),
-    }
+    };
+    ended.inspect_err(CommandFailure::log_causes)
 }
 
 /// Runs a command; without one, opens the screen or the plain conversation.

@@ -12,6 +12,7 @@ use crate::config::Settings;
 use crate::domain::{Complexity, Outcome, Wait, WarningKind};
 use crate::engine::{Engine, RunRequest};
 use crate::protocol::EventBody;
+use crate::text::OrTrouble;
 
 /// A question longer than this is a document.
 pub(super) const LONGEST_QUESTION: usize = 64 << 10;
@@ -157,9 +158,7 @@ fn read_question(words: &[String]) -> Result<String, CommandFailure> {
         std::io::stdin()
             .take(LONGEST_QUESTION as u64 + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| {
-                CommandFailure::failed(format!("standard input cannot be read: {error}"))
-            })?;
+            .trouble("standard input cannot be read")?;
         String::from_utf8(bytes).map_err(|_| {
             CommandFailure::usage("standard input is not UTF-8 text: give the question as text")
         })?

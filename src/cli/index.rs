@@ -19,7 +19,7 @@ use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
 };
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport, Watch};
-use crate::text::{one_line, plural, sanitize};
+use crate::text::{OrTrouble, one_line, plural, sanitize};
 
 /// Arguments of `index`.
 #[derive(Debug, Args)]
@@ -187,12 +187,9 @@ fn watch(
                 return Err(CommandFailure::interrupted());
             }
         };
-        match ended {
-            Ok(Some(error)) => Err(error.into()),
-            Ok(None) => Ok(()),
-            Err(error) => Err(CommandFailure::failed(format!(
-                "watching broke off: {error}"
-            ))),
+        match ended.trouble("watching broke off")? {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
         }
     })
 }

@@ -1,5 +1,7 @@
+use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write, stdout};
+use std::iter;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,28 +12,23 @@ use crate::audit::ReadError;
 use crate::config::SettingError;
 use crate::engine::EngineError;
 use crate::kb::KbError;
-use crate::text::escape_json;
+use crate::text::{Trouble, escape_json};
 
 /// How a command ends when it does not end well.
 #[derive(Debug)]
 pub(super) struct CommandFailure {
     code: u8,
-    line: Option<String>,
+    why: Option<Trouble>,
 }
 
 impl CommandFailure {
-    fn new(code: u8, why: impl Display) -> Self {
-        let line = Some(why.to_string());
-        Self { code, line }
-    }
-
     const fn silent(code: u8) -> Self {
-        Self { code, line: None }
+        Self { code, why: None }
     }
 
     /// It could not be done.
     pub(super) fn failed(why: impl Display) -> Self {
-        Self::new(1, why)
+        Trouble::from(why.to_string()).into()
     }
 
     /// A file or folder cannot be used.
@@ -41,7 +38,7 @@ impl CommandFailure {
 
     /// It was asked for wrongly.
     pub(super) fn usage(why: impl Display) -> Self {
-        Self::new(2, why)
+        Self::failed(why).into_usage()
     }
 
     /// A failure that is already reported.
@@ -76,10 +73,27 @@ impl CommandFailure {
 
     /// Says why in one line.
     pub(super) fn report(self) -> ExitCode {
-        if let Some(line) = self.line {
-            print_notice(&line);
+        if let Some(why) = self.why {
+            print_notice(&why.to_string());
         }
         ExitCode::from(self.code)
+    }
+
+    /// Leaves in the diagnostics what led to it, as far as its line does not say it.
+    pub(super) fn log_causes(&self) {
+        // The words of the first are at the end of the line.
+        let first = self.why.as_ref().and_then(Error::source);
+        for error in iter::successors(first, |&error| error.source()).skip(1) {
+            tracing::error!(%error, "what led to the failure");
+        }
+    }
+}
+
+impl From<Trouble> for CommandFailure {
+    /// It could not be done.
+    fn from(why: Trouble) -> Self {
+        let (code, why) = (1, Some(why));
+        Self { code, why }
     }
 }
 
@@ -93,9 +107,10 @@ impl From<EngineError> for CommandFailure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Cancelled => Self::interrupted(),
-            EngineError::Setting(line) => Self::usage(line),
-            EngineError::Knowledge(KbError::Setting(trouble)) => Self::usage(trouble),
-            error => Self::failed(error),
+            EngineError::Setting(why) | EngineError::Knowledge(KbError::Setting(why)) => {
+                Self::from(why).into_usage()
+            }
+            error => error.trouble().into(),
         }
     }
 }
@@ -108,7 +123,7 @@ impl From<KbError> for CommandFailure {
 
 impl From<ReadError> for CommandFailure {
     fn from(error: ReadError) -> Self {
-        Self::failed(error)
+        Trouble::from(error).into()
     }
 }
 

@@ -10,7 +10,7 @@ use super::trial::Trial;
 use crate::audit::Mask;
 use crate::cli::output::CommandFailure;
 use crate::files::write_atomic;
-use crate::text::one_line;
+use crate::text::{OrTrouble, one_line};
 
 /// Longer texts are cut, in characters.
 const LONGEST: usize = 400;
@@ -36,9 +36,9 @@ pub(super) fn check_folder(file: Option<&Path>) -> Result<(), CommandFailure> {
 impl JunitFile<'_> {
     /// Writes the file whole, or not at all.
     pub(super) fn write(&self, path: &Path) -> Result<(), CommandFailure> {
-        write_atomic(path, self.text().as_bytes()).map_err(|error| {
-            CommandFailure::failed(format!("{} cannot be written: {error}", path.display()))
-        })
+        write_atomic(path, self.text().as_bytes())
+            .trouble(format_args!("{} cannot be written", path.display()))?;
+        Ok(())
     }
 
     fn line(&self, text: &str) -> String {
