@@ -53,7 +53,7 @@ pub const DOCUMENT_TARGETS: &[DocumentTarget] = &[
     target("notebook", &["ipynb"]),
     target("json", &["json"]),
     target("table", &["csv", "tsv"]),
-    target("text", &["md", "txt", "rst", "org", "rs"]),
+    target("text", &["md", "txt", "rst", "1", "org", "rs"]),
     target("archive", &["docx", "pptx", "xlsx", "odt", "epub"]),
     parts("docx", &["docx"]),
     parts("pptx", &["pptx"]),

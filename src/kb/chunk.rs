@@ -116,7 +116,6 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
 fn visit_blocks(source: &str, document: &Extraction, lines: &[&str], take: &mut impl FnMut(Block)) {
     match document.shape {
         TextLayout::Markdown => blocks::markdown(lines, take),
-        TextLayout::Rst => blocks::rst(lines, take),
         TextLayout::Org => blocks::org(lines, take),
         TextLayout::Plain => blocks::paragraphs(lines, take),
         TextLayout::Code | TextLayout::Data => blocks::code(lines, take),
@@ -475,17 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn restructured_text_and_org_have_headings_too() {
-        let rst = "=====\nGuide\n=====\n\nIntro.\n\nSetup\n-----\n\n.. code-block:: sh\n\n   make\n\n   make install\n\nLinux\n~~~~~\n\nRun it.\n\nUse\n---\n\nEnd.\n";
-        assert_eq!(
-            shape("guide.rst", rst),
-            [
-                ("Guide".to_owned(), 1, 5),
-                ("Guide > Setup".to_owned(), 7, 14),
-                ("Guide > Setup > Linux".to_owned(), 16, 19),
-                ("Guide > Use".to_owned(), 21, 24),
-            ]
-        );
+    fn org_has_headings_too() {
         let org = "#+TITLE: Guide\n\n* TODO Setup :work:\nFirst.\n** Linux\n#+BEGIN_SRC sh\n\n* no heading\n#+END_SRC\n* Use\nEnd.\n";
         assert_eq!(
             shape("guide.org", org),
@@ -513,7 +502,7 @@ mod tests {
             assert!(!chunk(name, &text).1.is_empty());
             start.elapsed()
         };
-        for name in ["a.org", "a.md", "a.rst"] {
+        for name in ["a.org", "a.md"] {
             let (small, large) = (time(name, 2_000), time(name, 20_000));
             assert!(
                 large < small * 40 + std::time::Duration::from_millis(300),

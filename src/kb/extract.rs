@@ -25,7 +25,9 @@ mod office;
 mod pdf;
 mod readable;
 mod recognition;
+mod rst;
 mod sheet;
+mod troff;
 
 use std::fs::File;
 use std::io::Seek;
@@ -54,7 +56,7 @@ pub use recognition::{PROGRAMS as RECOGNITION_PROGRAMS, TextRecognition};
 /// Deep nesting needs a large stack.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 
-/// Whether the lines of this file are its own bytes, so that they can be searched where they lie.
+/// Whether the lines of this file are those of its text, so that they are read where they lie.
 ///
 /// `false` also for what cannot be read: reading it then gives the reason.
 pub(super) fn is_lines(file: &Opened) -> bool {
@@ -64,10 +66,17 @@ pub(super) fn is_lines(file: &Opened) -> bool {
 
 /// [`is_lines`] for a caller that has begun to read it: `head` is how it begins, some
 /// [`SNIFF_BYTES`] of its `size`. What is text but too large to be converted is searched as it is.
-pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
+fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
     let kind = kind_of(path, head);
     let is_text = FileFormat::by_kind(kind).is_some_and(FileFormat::is_text);
     format::is_lines(kind) || is_text && size > MAX_FILE_BYTES
+}
+
+/// Whether a search of a file's own bytes finds what its lines say; `head` is how it begins, some
+/// [`SNIFF_BYTES`] of its `size`.
+pub(super) fn is_searched_as_written(path: &Path, head: &[u8], size: u64) -> bool {
+    let is_rewritten = size <= MAX_FILE_BYTES && format::is_rewritten(kind_of(path, head));
+    !is_rewritten && is_lines_by(path, head, size)
 }
 
 /// Whether a file of that name and size is too large to be indexed.
@@ -127,7 +136,7 @@ impl Extractor {
         let kind = kind_of(file.path(), &file.head(SNIFF_BYTES)?);
         let reading = reading(kind);
         let size = file.size();
-        if let Reading::Lines(shape, readable) = reading {
+        if let Some((shape, readable)) = reading.of_lines() {
             // Nothing at all is no text either, except for text.
             if size == 0 && format::is_document(file.path()) {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));

@@ -274,16 +274,6 @@ mod tests {
             found("o/a.org", org),
             ["1 (o/x.org) link", "1 (o/y.org) link", "1 [some page] wiki"]
         );
-        let rst = ":doc:`guide/start` :doc:`Text </top>` :ref:`fast-path` `x <y.rst>`_ `web <https://a.b>`_ ``:doc:`no```";
-        assert_eq!(
-            found("r/a.rst", rst),
-            [
-                "1 (r/guide/start) link",
-                "1 (top) link",
-                "1 [fast-path] link",
-                "1 (r/y.rst) link",
-            ]
-        );
         let adoc = "xref:guide/start.adoc#top[Start] link:other.adoc[Other] <<near.adoc#x,Near>>";
         assert_eq!(
             found("a.adoc", adoc),

@@ -13,7 +13,7 @@ use crate::kb::{Bench, update};
 use crate::samples;
 
 /// Documents of the formats: name; words that only it has; where these are; its title.
-const DOCUMENTS: [&str; 18] = [
+const DOCUMENTS: [&str; 19] = [
     "a.docx; bicycle form; § Commuting; Staff handbook",
     "b.pptx; submarine autumn; Roadmap slide 2; Welcome",
     "notes.pptx; mention lighthouse; Thanks slide 3; Welcome",
@@ -30,13 +30,14 @@ const DOCUMENTS: [&str; 18] = [
     "k.eml; combine unload; ; The harvester",
     "l.json; chronometer; ; l",
     "m.rst; sextant; ; Top",
+    "r.1; capstan verbose; ; box-pack(1)",
     "n.org; astrolabe; ; Plan",
     "o.txt; Mikroskop Keller; ; o",
     "p.md; gyroscope; ; Named",
 ];
 
 /// The fields of each of them.
-fn documents() -> [[&'static str; 4]; 18] {
+fn documents() -> [[&'static str; 4]; 19] {
     DOCUMENTS.map(|line| line.split("; ").collect::<Vec<_>>().try_into().unwrap())
 }
 
@@ -62,12 +63,16 @@ fn bytes(name: &str) -> Vec<u8> {
         "k.eml" => mail(),
         "l.json" => packed_json(),
         "m.rst" => b"Top\n===\n\nSub\n---\n\nThe sextant.\n".to_vec(),
+        "r.1" => PAGE_OF_MANUAL.into(),
         "n.org" => b"#+TITLE: Plan\n* One\nThe astrolabe.\n".to_vec(),
         "o.txt" => utf_16.flat_map(u16::to_le_bytes).collect(),
         "p.md" => b"---\ntitle: Named\n---\n# Head\n\nThe gyroscope.\n".to_vec(),
         _ => panic!("{name}"),
     }
 }
+
+/// Its name is in capitals in its head only, and no word stands without a mark beside it.
+const PAGE_OF_MANUAL: &str = ".nh\n.TH \"BOX PACK\" \"1\" \"Jan 2017\"\n\n.SH NAME\nbox-pack \\- pack with the \\fBcapstan\\fP\n\n.SH OPTIONS\n.TP\n\\fB\\-\\-verbose\\fP[=false]\nSay more\\&.\n";
 
 fn mail() -> Vec<u8> {
     // Its text is Latin-1.
@@ -134,12 +139,29 @@ fn what_a_document_says_is_what_is_read() {
             "Name; Town; Note\nName: Ada; Town: Oslo; Note: two lines\nName: Bo; Town: Bergen; Note: Has a theodolite\n";
         "k.eml",
             "Subject: The harvester\nFrom: Zoë <zoe@example.org>\nTo: team@example.org\nDate: 2024-03-05T10:00:00Z\n\nIt arrives **Café** on Friday.\n\nAttachment: plan.txt\n\nUnload the combine first.\n";
+        "m.rst", "# Top\n\n\n## Sub\n\n\nThe sextant.\n";
+        "r.1",
+            "\n# box-pack(1)\n\n## NAME\nbox-pack - pack with the capstan\n\n## OPTIONS\n\n- `--verbose[=false]`\n  Say more.\n";
     ] {
         assert_eq!(read(&base, &bench, name), said, "{name}");
     }
     let sheet = read(&base, &bench, "d.ods");
     // What repeats without end is bounded.
     assert!(sheet.len() < 1000, "{}", sheet.len());
+}
+
+#[test]
+fn a_search_of_files_finds_what_pages_say_without_their_marks() {
+    let bench = all();
+    let base = bench.indexed();
+    for (query, name, said) in [
+        ("capstan", "r.1", "pack with the capstan"),
+        ("sextant", "m.rst", "## Sub"),
+    ] {
+        let hits = base.search(SearchMode::Grep, query, 3).unwrap();
+        assert_eq!(hits[0].source, name);
+        assert!(hits[0].text.contains(said), "{}", hits[0].text);
+    }
 }
 
 #[test]

@@ -108,8 +108,13 @@ pub(super) fn resource(
 
 fn mime_type(source: &str) -> &'static str {
     let format = FileFormat::by_ending(&extension(source));
-    let is_markdown = format.is_some_and(|format| format.kind == FileKind::Markdown);
-    if is_markdown {
+    let is_markdown = |format: &FileFormat| {
+        matches!(
+            format.kind,
+            FileKind::Markdown | FileKind::ReStructuredText | FileKind::ManualPage
+        )
+    };
+    if format.is_some_and(is_markdown) {
         "text/markdown"
     } else {
         "text/plain"

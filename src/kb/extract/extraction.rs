@@ -74,8 +74,6 @@ pub enum TextLayout {
     Plain,
     /// Items that begin at the margin.
     Code,
-    /// Headings by the line below them, as in reStructuredText.
-    Rst,
     /// Headings by their stars, as in Org.
     Org,
     /// Laid out from what a program wrote for programs.

@@ -10,19 +10,23 @@ use std::path::Path;
 use super::extraction::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES};
 use super::{
     Extraction, SkipReason, TextLayout, agenda, html, mail, markdown, notebook, office, pdf,
-    readable, sheet,
+    readable, rst, sheet, troff,
 };
 use crate::domain::{FILE_FORMATS, FileFormat, FileKind};
 use crate::text::extension;
 
 type Made = Result<Extraction, SkipReason>;
+/// Makes a text readable and keeps its lines in their places.
+type Readable = fn(&str) -> String;
 
 /// How the files of a format are read.
 #[derive(Clone, Copy)]
 pub(super) enum Reading {
     /// Decoded, line by line; the function takes out of sight what readers do not see, and keeps
     /// every line in its place.
-    Lines(TextLayout, Option<fn(&str) -> String>),
+    Lines(TextLayout, Option<Readable>),
+    /// Decoded, then written as Markdown of as many lines.
+    Rewritten(Readable),
     /// Decoded, then taken apart.
     Text(fn(&Path, &str) -> Made),
     /// Taken apart as bytes.
@@ -52,10 +56,22 @@ pub(super) fn reading(kind: FileKind) -> Reading {
         }
         FileKind::Markdown => Reading::Lines(TextLayout::Markdown, Some(markdown::readable)),
         FileKind::Org => Reading::Lines(TextLayout::Org, Some(readable::readable_org)),
-        FileKind::ReStructuredText => Reading::Lines(TextLayout::Rst, None),
+        FileKind::ReStructuredText => Reading::Rewritten(rst::to_markdown),
+        FileKind::ManualPage => Reading::Rewritten(troff::to_markdown),
         FileKind::Plain => Reading::Lines(TextLayout::Plain, None),
         FileKind::Json | FileKind::Code => Reading::Lines(TextLayout::Code, None),
         FileKind::Unread(what) => Reading::Not(what),
+    }
+}
+
+impl Reading {
+    /// The layout of what is read line by line, and what makes it readable.
+    pub fn of_lines(self) -> Option<(TextLayout, Option<Readable>)> {
+        match self {
+            Self::Lines(layout, readable) => Some((layout, readable)),
+            Self::Rewritten(readable) => Some((TextLayout::Markdown, Some(readable))),
+            Self::Text(_) | Self::Bytes(_) | Self::Not(_) => None,
+        }
     }
 }
 
@@ -76,6 +92,10 @@ pub(super) fn kind_of(path: &Path, head: &[u8]) -> FileKind {
             "xls" | "xlsx" => FileKind::Records,
             _ => FileKind::Plain,
         },
+        // Programs number old logs and versions, too.
+        Some(format) if format.kind == FileKind::ManualPage && !is_manual_page(head) => {
+            FileKind::Code
+        }
         Some(format) => format.kind,
         None if extension.is_empty() => FileKind::Plain,
         None => FileKind::Code,
@@ -95,7 +115,12 @@ fn first_line(head: &[u8]) -> usize {
 
 /// Whether files of this kind are read line by line.
 pub(super) fn is_lines(kind: FileKind) -> bool {
-    matches!(reading(kind), Reading::Lines(..))
+    reading(kind).of_lines().is_some()
+}
+
+/// Whether files of this kind say other words than their bytes do.
+pub(super) fn is_rewritten(kind: FileKind) -> bool {
+    matches!(reading(kind), Reading::Rewritten(_))
 }
 
 /// How many bytes a file of this kind may have.
@@ -115,10 +140,8 @@ pub(super) fn is_document(path: &Path) -> bool {
 impl TextLayout {
     /// Returns the layout of text in a file of this name.
     pub(crate) fn for_path(path: &Path) -> Self {
-        match reading(kind_of(path, b"")) {
-            Reading::Lines(layout, _) => layout,
-            _ => Self::Code,
-        }
+        let lines = reading(kind_of(path, b"")).of_lines();
+        lines.map_or(Self::Code, |(layout, _)| layout)
     }
 }
 
@@ -148,6 +171,14 @@ fn is_pdf(head: &[u8]) -> bool {
 fn is_mailbox(head: &[u8]) -> bool {
     let has = |mark: &[u8]| memchr::memmem::find(head, mark).is_some();
     head.starts_with(b"From ") && has(b"\nFrom: ") && has(b"\nSubject: ")
+}
+
+/// Whether it begins with a request or a comment of troff, or nothing is known of it.
+fn is_manual_page(head: &[u8]) -> bool {
+    match without_mark(head) {
+        [b'.' | b'\'', next, ..] => next.is_ascii_alphabetic() || b"\\ ".contains(next),
+        text => text.is_empty(),
+    }
 }
 
 /// Strips blanks and a UTF-8 byte order mark from the beginning.
@@ -183,6 +214,8 @@ mod tests {
             ("a.docx", b"plain words", FileKind::Plain),
             ("a.md", b"On the %PDF- mark", FileKind::Markdown),
             ("a.json", b"{\n  \"a\": 1\n}", FileKind::Json),
+            ("a.1", b".\\\" A comment\n.TH A 1\n", FileKind::ManualPage),
+            ("a.log.1", b"12:30 started\n", FileKind::Code),
             ("a.json", &[b'['; 2000], FileKind::PackedJson),
             ("Inbox", b"From x\nFrom: a\nSubject: b\n", FileKind::Mailbox),
         ] {

@@ -6,7 +6,7 @@ use std::thread;
 
 use tokio_util::sync::CancellationToken;
 
-use super::format::{Reading, kind_of, reading};
+use super::format::{kind_of, reading};
 use super::isolation::extract_bytes;
 use super::{Extraction, SNIFF_BYTES, decode};
 use crate::fuzz::{DOCUMENT_TARGETS, packed};
@@ -40,14 +40,14 @@ fn one(ending: &str, bytes: &[u8]) {
     let name = format!("a.{ending}");
     let read = || {
         let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
-        match reading(kind_of(Path::new(&name), head)) {
-            Reading::Lines(shape, readable) => {
+        match reading(kind_of(Path::new(&name), head)).of_lines() {
+            Some((shape, readable)) => {
                 let text = decode::decode(bytes.to_vec())?;
                 let text = readable.map_or_else(|| text.clone(), |readable| readable(&text));
                 let made = Extraction::of_text(&name, text);
                 Ok(Extraction { shape, ..made })
             }
-            _ => extract_bytes(Path::new(&name), bytes.to_vec()),
+            None => extract_bytes(Path::new(&name), bytes.to_vec()),
         }
     };
     let Ok(Ok(made)) = catch_unwind(AssertUnwindSafe(read)) else {

@@ -581,7 +581,7 @@ pub(crate) fn extract_bytes(name: &Path, document: Vec<u8>) -> Result<Extraction
     match reading(kind_of(name, head)) {
         Reading::Bytes(read) => read(name, document),
         Reading::Text(read) => read(name, &decode::decode(document)?),
-        Reading::Lines(..) | Reading::Not(_) => Err(SkipReason::Binary),
+        Reading::Lines(..) | Reading::Rewritten(_) | Reading::Not(_) => Err(SkipReason::Binary),
     }
 }
 

@@ -320,7 +320,7 @@ fn is_badge(text: &str) -> bool {
 
 /// Compiles a pattern of the program, which is read line by line.
 #[expect(clippy::expect_used, reason = "the tests compile each")]
-fn compile(pattern: &str) -> Regex {
+pub(super) fn compile(pattern: &str) -> Regex {
     Regex::new(&format!("(?mR){pattern}")).expect("a pattern of the program")
 }
 

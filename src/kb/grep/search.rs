@@ -148,7 +148,7 @@ impl FileSearcher<'_> {
         }
         let has_nul = memchr::memchr(0, &self.bytes).is_some();
         if is_utf_16
-            || !extract::is_lines_by(opened.path(), &self.bytes, opened.size())
+            || !extract::is_searched_as_written(opened.path(), &self.bytes, opened.size())
             || has_nul && utf_16_by_pattern(&self.bytes).is_some()
         {
             return self.search_extracted(opened, found);

@@ -1,5 +1,4 @@
-//! References of a document to others, and how they are written in Markdown, wikis, HTML, Org, reStructuredText
-//! and AsciiDoc.
+//! References of a document to others, and how they are written in Markdown, wikis, HTML, Org and AsciiDoc.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -86,11 +85,6 @@ static HTML: LazyLock<Regex> = LazyLock::new(|| {
         r#"(?i)<a\s[^>]*?href\s*=\s*["']([^"']+)["']|<([^<>\s:@]+\.(?:md|markdown|txt|rst|org|adoc|html?|pdf|docx))>"#,
     )
 });
-static RST: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
-        r"(?:^|[^`\w]):(doc|ref|any|download):`(?:[^`<]*<([^<>`]+)>|([^`]+))`|(?:^|[^`:\w])`[^`<]*<([^<>`]+)>`__?",
-    )
-});
 static ASCIIDOC: LazyLock<Regex> =
     LazyLock::new(|| compile(r"\b(?:xref|link):([^\[\]\s]+)\[|<<([^<>,\s]+\.adoc)[^<>]*>>"));
 static PATH: LazyLock<Regex> =
@@ -109,7 +103,6 @@ pub(super) struct Forms<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Markup {
     Markdown,
-    Rst,
     AsciiDoc,
     Org,
 }
@@ -119,7 +112,6 @@ impl<'t> Forms<'t> {
         let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
         let extension = source.rsplit('.').next().unwrap_or_default();
         let markup = match extension.to_lowercase().as_str() {
-            "rst" | "rest" => Markup::Rst,
             "adoc" | "asciidoc" | "asc" => Markup::AsciiDoc,
             "org" => Markup::Org,
             _ => Markup::Markdown,
@@ -158,9 +150,6 @@ impl<'t> Forms<'t> {
     /// The links of a line with where they stand.
     pub fn targets(&self, line: &str) -> Vec<TargetAt> {
         let mut found = Vec::new();
-        if self.markup == Markup::Rst {
-            self.add_rst_links(line, &mut found);
-        }
         if self.markup == Markup::AsciiDoc {
             for (at, target) in captures(&ASCIIDOC, line) {
                 self.add_path(at, target, &mut found);
@@ -242,26 +231,6 @@ impl<'t> Forms<'t> {
             let name = name.trim_end_matches('\\').trim().to_lowercase();
             if !name.is_empty() {
                 found.push((whole.start(), LinkTarget::Name(name), LinkKind::Wiki));
-            }
-        }
-    }
-
-    fn add_rst_links(&self, line: &str, found: &mut Vec<TargetAt>) {
-        if !line.contains('`') {
-            return;
-        }
-        for link in RST.captures_iter(line) {
-            let at = link.get_match().start();
-            let role = link.get(1).map(|role| role.as_str());
-            let target = link.get(2).or(link.get(3)).or(link.get(4));
-            let Some(target) = target.map(|target| target.as_str().trim()) else {
-                continue;
-            };
-            if matches!(role, Some("ref" | "any")) {
-                let name = LinkTarget::Name(target.to_lowercase());
-                found.push((at, name, LinkKind::Markdown));
-            } else {
-                self.add_path(at, target, found);
             }
         }
     }

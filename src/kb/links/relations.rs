@@ -197,7 +197,7 @@ fn heading_of(bare: &str, stars: bool) -> Option<&str> {
     (is_mark && rest.starts_with(' ')).then(|| rest.trim_end_matches(['#', '=', ' ']).trim())
 }
 
-/// Whether a line underlines a heading in reStructuredText, or ends a front matter.
+/// Whether a line underlines a heading, or ends a front matter.
 fn is_underline(bare: &str) -> bool {
     let mut chars = bare.chars();
     let Some(mark) = chars.next() else {

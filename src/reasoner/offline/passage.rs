@@ -6,11 +6,10 @@
 
 mod blocks;
 mod markup;
-mod rst;
 
 use std::ops::Range;
 
-use crate::domain::{Evidence, FileFormat, FileKind, ItemsBeyond, LineRange, PlaceUnit};
+use crate::domain::{Evidence, ItemsBeyond, LineRange, PlaceUnit};
 use crate::text::{count_items, stem};
 pub use blocks::{Block, BlockKind, line_ranges, markdown_blocks};
 use markup::Markup;
@@ -37,15 +36,11 @@ pub struct Passage {
 
 impl Passage {
     pub fn read(item: &Evidence) -> Self {
-        let mut text: String = item.text.lines().flat_map(|line| [line, "\n"]).collect();
+        let text: String = item.text.lines().flat_map(|line| [line, "\n"]).collect();
         let above = item.topic.headings.as_slice();
         let name = item.source.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let ending = ending.to_ascii_lowercase();
-        let format = FileFormat::by_ending(&ending).map(|format| format.kind);
-        if format == Some(FileKind::ReStructuredText) {
-            text = rst::to_markdown(&text, above.len());
-        }
         let plain = |kind| blocks::plain_blocks(&text, kind, above);
         let (blocks, markup) = match item.place.as_ref().map(|place| place.unit) {
             Some(PlaceUnit::Slide) => (plain(BlockKind::Slide), Markup::default()),

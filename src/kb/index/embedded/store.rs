@@ -28,7 +28,7 @@ use crate::kb::source::cache;
 
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
-const FORMAT: u32 = 10;
+const FORMAT: u32 = 11;
 /// A change of more documents than this is worth several threads.
 const LARGE: usize = 200;
 /// Vectors of vanished chunks that are tolerated before the files are written anew.

@@ -13,7 +13,7 @@ use crate::text::Trouble;
 
 /// Raised when what is on the server changes its shape, or when the same files would be read or cut into
 /// other chunks.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// Numbers of terms are below this.
 pub(super) const TERM_IDS: u32 = 1_000_000_000;

@@ -4,17 +4,21 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use crate::reasoner::regex;
+use super::markdown::compile;
 
 /// Literals, references and links within a line or over its end.
 static INLINE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"``(?P<literal>[^`]+)``|:[\w:+.-]+:`(?P<role>[^`<]+)(?:<[^`]*>)?`|`(?P<link>[^`<]+)<(?P<to>[^`>\s]+)>`__?|`(?P<name>[^`]+)`__?",
+    compile(
+        r"``(?P<literal>(?:[^`\n]|`[^`\n]|\n[^`\n])+`?)``|:(?P<role>[\w:+.-]+):`(?P<said>[^`<]+)(?:<(?P<aim>[^`]*)>)?`|`(?P<link>[^`<]+)<(?P<to>[^`>\s]+)>`__?|`(?P<name>[^`]+)`__?",
     )
 });
 
 static DIRECTIVE: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^\s*\.\. (?P<name>[\w:-]+)::\s*(?P<argument>.*)$"));
+    LazyLock::new(|| compile(r"^\s*\.\. (?P<name>[\w:-]+)::\s*(?P<argument>.*)$"));
+
+/// What a name stands for, `.. _name: target`, and not for another name.
+static TARGET: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^\s*\.\. _`?(?P<name>[^:`]+)`?:\s+(?P<to>\S*[^\s_])\s*$"));
 
 /// What is said in a box of its own.
 const ADMONITIONS: [&str; 10] = [
@@ -30,14 +34,31 @@ const ADMONITIONS: [&str; 10] = [
     "seealso",
 ];
 /// Directives whose body is code.
-const CODE: [&str; 5] = ["code-block", "code", "sourcecode", "prompt", "highlight"];
+const CODE: [&str; 6] = [
+    "code-block",
+    "code",
+    "sourcecode",
+    "parsed-literal",
+    "prompt",
+    "highlight",
+];
+/// Directives whose argument is the name of what is described, as it is typed.
+#[rustfmt::skip]
+const DESCRIBING: [&str; 18] = [
+    "attribute", "class", "classmethod", "cmdoption", "confval", "data", "decorator", "describe", "directive", "envvar",
+    "exception", "function", "macro", "method", "module", "option", "staticmethod", "type",
+];
+/// Directives whose argument is for the program that makes pages.
+#[rustfmt::skip]
+const UNSEEN: [&str; 17] = [
+    "container", "contents", "cssclass", "currentmodule", "default-role", "figure", "ifconfig", "image", "include", "index",
+    "literalinclude", "meta", "only", "program", "role", "rst-class", "toctree",
+];
 
-/// A text as Markdown of as many lines; its headings stand below `above` others.
-pub fn to_markdown(text: &str, above: usize) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+/// A text as Markdown of as many lines.
+pub(super) fn to_markdown(text: &str) -> String {
     let mut writer = Writer {
-        lines,
-        above,
+        lines: text.lines().collect(),
         marks: Vec::new(),
         written: Vec::new(),
         prose: Vec::new(),
@@ -53,9 +74,8 @@ pub fn to_markdown(text: &str, above: usize) -> String {
 
 struct Writer<'a> {
     lines: Vec<&'a str>,
-    above: usize,
-    /// The characters below headings, that of the highest level first.
-    marks: Vec<char>,
+    /// The lines of headings, those of the highest level first: their character, and whether one stands above the title too.
+    marks: Vec<(char, bool)>,
     written: Vec<String>,
     /// Lines of prose whose marks are still to be read.
     prose: Vec<String>,
@@ -67,27 +87,45 @@ impl Writer<'_> {
         if let Some((title, mark, height)) = self.heading(at) {
             let title = format!("{} {title}", "#".repeat(self.level(mark)));
             self.end_prose();
-            self.written.push(title);
-            self.written.extend(vec![String::new(); height - 1]);
+            self.written.extend(vec![String::new(); height - 2]);
+            self.written.extend([title, String::new()]);
             return at + height;
         }
         let line = self.lines[at];
         if let Some(found) = DIRECTIVE.captures(line) {
-            let (name, argument) = (&found["name"], &found["argument"]);
+            let (name, argument) = (&found["name"], found["argument"].trim());
             let name = name.rsplit(':').next().unwrap_or(name);
             if CODE.contains(&name) {
                 return self.write_code(at, argument);
             }
-            if ADMONITIONS.contains(&name) {
-                let name = name[..1].to_uppercase() + &name[1..];
-                let line = format!("{}{name}: {argument}", margin(line));
-                return self.write_body(at, line.trim_end());
+            if name == "raw" {
+                return self.skip(at, String::new());
             }
-            return self.write_body(at, "");
+            let said = match name {
+                "versionadded" => format!("New in version {argument}"),
+                "versionchanged" => format!("Changed in version {argument}"),
+                "deprecated" => format!("Deprecated since version {argument}"),
+                name if ADMONITIONS.contains(&name) => {
+                    format!("{}{}: {argument}", name[..1].to_uppercase(), &name[1..])
+                }
+                name if UNSEEN.contains(&name) || argument.is_empty() => String::new(),
+                name if DESCRIBING.contains(&name) => format!("`{argument}`"),
+                _ => argument.to_owned(),
+            };
+            let line = format!("{}{said}", margin(line));
+            return self.write_body(at, line.trim_end());
         }
-        // A comment or the target of a link.
-        if line.trim_start().starts_with(".. ") {
-            return self.skip(at);
+        if let Some(found) = TARGET.captures(line) {
+            let definition = format!("[{}]: {}", &found["name"], &found["to"]);
+            return self.skip(at, definition);
+        }
+        if let Some(rest) = line.trim_start().strip_prefix(".. ") {
+            if rest.starts_with('[') {
+                let note = format!("{}{rest}", margin(line));
+                return self.write_body(at, &note);
+            }
+            // A comment or a place that links lead to.
+            return self.skip(at, String::new());
         }
         if let Some(before) = line.trim_end().strip_suffix("::") {
             let said = format!("{before}:");
@@ -103,7 +141,7 @@ impl Writer<'_> {
     }
 
     /// The title of a heading, its mark, and how many lines it takes.
-    fn heading(&self, at: usize) -> Option<(String, char, usize)> {
+    fn heading(&self, at: usize) -> Option<(String, (char, bool), usize)> {
         let is_free = at == 0 || self.lines[at - 1].trim().is_empty();
         let (title, under, height) = match adornment(self.lines[at]) {
             Some(_) => (self.lines.get(at + 1)?, self.lines.get(at + 2)?, 3),
@@ -115,17 +153,17 @@ impl Writer<'_> {
         let is_title = length > 0 && 2 * under.trim().len() >= length && adornment(title).is_none();
         let is_bare = height == 3 || !title.starts_with(char::is_whitespace);
         let is_heading = is_free && is_framed && is_title && is_bare;
-        is_heading.then(|| (inline(title.trim()), mark, height))
+        is_heading.then(|| (inline(title.trim()), (mark, height == 3), height))
     }
 
     /// Which mark means which level is up to each document: the first one met is the highest.
-    fn level(&mut self, mark: char) -> usize {
+    fn level(&mut self, mark: (char, bool)) -> usize {
         let known = self.marks.iter().position(|known| *known == mark);
         let level = known.unwrap_or_else(|| {
             self.marks.push(mark);
             self.marks.len() - 1
         });
-        (self.above.max(1) + level).min(6)
+        (1 + level).min(6)
     }
 
     /// Writes a directive whose body is code.
@@ -196,10 +234,11 @@ impl Writer<'_> {
         next
     }
 
-    /// Leaves out a comment with its body.
-    fn skip(&mut self, at: usize) -> usize {
+    /// Writes a line instead of a comment with its body.
+    fn skip(&mut self, at: usize, line: String) -> usize {
         let end = self.end_of_body(at);
-        self.prose.extend(vec![String::new(); end - at]);
+        self.prose.push(line);
+        self.prose.extend(vec![String::new(); end - at - 1]);
         end
     }
 
@@ -239,19 +278,42 @@ fn indent_of(line: &str) -> usize {
 /// The marks within prose as those of Markdown; no line break is lost.
 fn inline(text: &str) -> String {
     let replaced = INLINE.replace_all(text, |found: &Captures<'_>| {
-        let group = |name| found.name(name).map(|it| it.as_str());
-        if let Some(literal) = group("literal") {
-            return format!("`{literal}`");
-        }
-        match (group("link"), group("to")) {
-            (Some(link), Some(to)) => format!("[{link}]({to})"),
-            _ => group("role")
-                .or(group("name"))
-                .unwrap_or_default()
-                .to_owned(),
-        }
+        let group = |name| found.name(name).map_or("", |it| it.as_str().trim());
+        let role = group("role").rsplit(':').next().unwrap_or_default();
+        let said = match (group("literal"), role) {
+            ("", "") if group("to").is_empty() => group("name").to_owned(),
+            ("", "") => link(group("link"), group("to")),
+            ("", role) => reference(role, group("said"), group("aim")),
+            (literal, _) if literal.contains('`') => format!("`` {literal} ``"),
+            (literal, _) => format!("`{literal}`"),
+        };
+        let lines = |text: &str| text.matches('\n').count();
+        let lost = lines(&found[0]).saturating_sub(lines(&said));
+        said + &"\n".repeat(lost)
     });
     replaced.into_owned()
+}
+
+fn link(said: &str, to: &str) -> String {
+    if to.contains('\n') {
+        said.to_owned()
+    } else if to.contains([' ', '(']) {
+        format!("[{said}](<{to}>)")
+    } else {
+        format!("[{said}]({to})")
+    }
+}
+
+/// What a role says of a text: a link to a file or to a name, or how it is shown.
+fn reference(role: &str, said: &str, aim: &str) -> String {
+    let is_plain = !said.contains(['\n', '[', ']', '|']) && !aim.contains(['\n', '[', ']', '|']);
+    match (role, aim) {
+        ("doc" | "download", "") => link(said, said),
+        ("doc" | "download", aim) => link(said, aim),
+        ("ref" | "any", "") if is_plain => format!("[[{said}]]"),
+        ("ref" | "any", aim) if is_plain => format!("[[{aim}|{said}]]"),
+        _ => said.trim_start_matches(['~', '!']).to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -262,8 +324,8 @@ mod tests {
     fn r23_restructured_text_is_read_as_markdown_line_by_line() {
         for (text, expected) in [
             (
-                "=====\nGuide\n=====\n\nUse\n~~~\n\na",
-                "## Guide\n\n\n\n### Use\n\n\na",
+                "=====\nGuide\n=====\n\nUse\n===\n\na\n\n~~~\nTwo\n~~~",
+                "\n# Guide\n\n\n## Use\n\n\na\n\n\n### Two\n",
             ),
             (
                 "Run it:\n\n.. code-block:: sh\n   :linenos:\n\n   a ``b``\n     c\n\nDone.",
@@ -284,12 +346,32 @@ mod tests {
             ),
             (
                 "See `the\nguide <a.html>`__ and :ref:`that <x>` or `it`_.",
-                "See [the\nguide ](a.html) and that  or it.",
+                "See [the\nguide](a.html) and [[x|that]] or it.",
+            ),
+            (
+                ":doc:`guide/start` :doc:`Text </top>` :doc:`a b` :ref:`near` :py:func:`~a.b` ``:doc:`no```",
+                "[guide/start](guide/start) [Text](/top) [a b](<a b>) [[near]] a.b `` :doc:`no` ``",
+            ),
+            (
+                "See :ref:`the\nguide <x>`, :doc:`it\n<y>` and\n``a\nb``.",
+                "See the\nguide, [it](y)\n and\n`a\nb`.",
+            ),
+            (
+                ".. option:: --all\n\n   Do all.\n\n.. versionadded:: 3.1\n\n.. toctree:: a\n\n.. raw:: html\n\n   <br>\n\nb",
+                "`--all`\n\nDo all.\n\nNew in version 3.1\n\n\n\n\n\n\n\nb",
+            ),
+            (
+                ".. _`the site`: https://x.y/z\n.. _a: b_\n.. _here:\n",
+                "[the site]: https://x.y/z\n\n\n",
+            ),
+            (
+                ".. [1] A note\n   goes on.\n\n.. a comment\n   too\n",
+                "[1] A note\ngoes on.\n\n\n\n",
             ),
             ("Not::\n   closed\nso", "Not:\n   closed\nso"),
             ("A table\n\n---\n\nend", "A table\n\n---\n\nend"),
         ] {
-            let read = to_markdown(text, 2);
+            let read = to_markdown(text);
             assert_eq!(read, expected, "{text}");
             assert_eq!(read.split('\n').count(), text.split('\n').count());
         }
@@ -308,7 +390,7 @@ mod tests {
             "a::\n\n",
             "\u{0}::\n\n \u{e4}\n",
         ] {
-            let read = to_markdown(text, 0);
+            let read = to_markdown(text);
             assert_eq!(
                 read.split('\n').count(),
                 text.split('\n').count(),
