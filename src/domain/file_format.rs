@@ -158,6 +158,13 @@ impl FileFormat {
         formats.find(|format| format.endings.contains(&ending))
     }
 
+    /// The endings by which a name in a sentence is a file's: a number behind a dot is more often a version.
+    pub fn endings_in_prose(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let is_number = |ending: &&str| ending.bytes().all(|byte| byte.is_ascii_digit());
+        let endings = self.endings.iter().copied();
+        endings.filter(move |ending| !is_number(ending))
+    }
+
     /// The format of files that are read in this way.
     pub fn by_kind(kind: FileKind) -> Option<&'static Self> {
         FILE_FORMATS.iter().find(|format| format.kind == kind)

@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use super::day::Day;
-use super::file_format::{FileFormat, endings_of, kind_names};
+use super::file_format::{FILE_FORMATS, FileFormat, endings_of, kind_names};
 use crate::text::{code_ranges, is_chinese, is_cjk};
 
 /// More filters in one question are words.
@@ -510,7 +510,8 @@ fn end_of_name(word: &str) -> usize {
         let ending = rest[..length].to_ascii_lowercase();
         let follows = rest[length..].chars().next();
         let is_text = follows.is_some_and(|c| is_of_cjk_text(c) || matches!(c, '\'' | '’'));
-        if is_text && FileFormat::by_ending(&ending).is_some() {
+        let mut endings = FILE_FORMATS.iter().flat_map(FileFormat::endings_in_prose);
+        if is_text && endings.any(|known| known == ending) {
             return dot + 1 + length;
         }
     }

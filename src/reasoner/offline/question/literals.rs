@@ -5,7 +5,7 @@ use regex::Regex;
 use strsim::osa_distance;
 
 use super::super::language::{language_of, table};
-use crate::domain::{FILE_FORMATS, Language, Literals, NamedPath};
+use crate::domain::{FILE_FORMATS, FileFormat, Language, Literals, NamedPath};
 use crate::reasoner::regex;
 use crate::text::is_cjk;
 
@@ -21,8 +21,8 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| regex(r"[\w./:-]+"));
 /// A file at the beginning of a run with its lines, by an ending that names a document rather than a product or a
 /// version such as 1.2; a name may have several dots.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    let endings = FILE_FORMATS.iter().flat_map(|format| format.endings);
-    let mut endings: Vec<&str> = endings.copied().collect();
+    let endings = FILE_FORMATS.iter().flat_map(FileFormat::endings_in_prose);
+    let mut endings: Vec<&str> = endings.collect();
     // The longest that fits counts.
     endings.sort_by_key(|ending| Reverse(ending.len()));
     regex(&format!(
