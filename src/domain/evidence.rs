@@ -52,9 +52,9 @@ pub struct Topic {
 /// How many items of a list, or rows of a table, a passage leaves out that holds others of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ItemsBeyond {
-    /// Those before its first line.
+    /// Number of items or rows before the first line of the passage.
     pub above: usize,
-    /// Those behind its last line.
+    /// Number of items or rows behind the last line of the passage.
     pub below: usize,
 }
 

@@ -160,7 +160,7 @@ impl FileFormat {
 
     /// The endings by which a name in a sentence is a file's: a number behind a dot is more often a version.
     pub fn endings_in_prose(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let is_number = |ending: &&str| ending.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |ending: &str| ending.bytes().all(|byte| byte.is_ascii_digit());
         let endings = self.endings.iter().copied();
         endings.filter(move |ending| !is_number(ending))
     }

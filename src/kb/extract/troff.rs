@@ -9,16 +9,16 @@ use std::str::Chars;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The name of a page stands among so many lines below its head.
+/// Most lines below a page's head that are searched for its name.
 const HEAD_LINES: usize = 30;
-/// Items within items are indented by at most so many blanks.
+/// Most blanks by which a nested item is indented.
 const DEEPEST: usize = 12;
-/// Longer words are no options, in bytes.
+/// Bytes of the longest word that is taken for an option.
 const LONGEST_WORD: usize = 200;
-/// What nobody sees between an item's name and its text: entries of an index, distances.
+/// Requests that print nothing between an item's name and its text, such as index entries and distances.
 const UNSEEN: [&str; 2] = [".IX", ".PD"];
 
-/// A page as Markdown of as many lines.
+/// Converts a page to Markdown with the same number of lines.
 pub(super) fn to_markdown(text: &str) -> String {
     let mut writer = Writer {
         lines: text.lines().collect(),
@@ -34,16 +34,16 @@ pub(super) fn to_markdown(text: &str) -> String {
 #[derive(Default)]
 struct Writer<'a> {
     lines: Vec<&'a str>,
-    /// As many lines as are read.
+    /// Output lines, one for each input line.
     written: Vec<String>,
-    /// What the page is about.
+    /// The page's name and section.
     name: String,
     /// How far items are indented here, and further out.
     base: usize,
     outer: Vec<usize>,
     /// How far text is indented.
     body: usize,
-    /// What stands before the next text: the mark of a heading or an item.
+    /// Markdown to write before the next text, such as the mark of a heading or an item.
     next: String,
     /// The line that opens the block of code that is being written.
     fence: Option<usize>,
@@ -69,7 +69,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Does what a line of control says.
+    /// Handles a control line.
     fn obey(&mut self, control: &str) {
         let end = control.find(|c: char| c.is_whitespace() || c == '\\');
         let (name, rest) = control.split_at(end.unwrap_or(control.len()));
@@ -122,7 +122,7 @@ impl Writer<'_> {
         self.say(&said);
     }
 
-    /// Does what a line of control without text says.
+    /// Handles a control line that has no text.
     fn lay_out(&mut self, name: &str) {
         match name {
             "de" | "de1" | "am" | "ig" => self.is_definition = true,
@@ -141,7 +141,7 @@ impl Writer<'_> {
                 self.base = self.outer.pop().unwrap_or_default();
                 self.body = self.base;
             }
-            // The item that a list belongs to goes on.
+            // The enclosing item continues after the list.
             "El" => {
                 self.body = self.base;
                 self.base = self.outer.pop().unwrap_or_default();
@@ -283,7 +283,7 @@ impl Writer<'_> {
             } else {
                 self.base
             };
-            // In prose it opens a quotation.
+            // In prose, Markdown would read it as a quotation.
             let text = mark_literals(&text.replace('`', "'"));
             self.written.push(format!("{:margin$}{mark}{text}", ""));
         }
