@@ -25,7 +25,7 @@ pub use excerpt::excerpt_around;
 pub use fence::{TagFence, begins_own_tag, clean as clean_for_fence, own_tag};
 pub use figures::{duration, plural, sparkline};
 pub use letters::LetterCounts;
-pub use naming::{extension, spaced, stem, without_extension};
+pub use naming::{extension, name_key, spaced, stem, without_extension};
 pub use near::nearest;
 pub use trouble::{OrTrouble, Trouble};
 

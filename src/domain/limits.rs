@@ -7,8 +7,8 @@
 //! ending of a file, or the `/` of a folder.
 //!
 //! What only looks like a filter stays text: what stands in backticks, a name before a space (`time: 12:30`), an
-//! address (`file:///etc`), a date or kind that is none (which is said). A `-word` leaves out passages only at the
-//! end of a question, so that in "what does -verbose do?" it stays a word.
+//! address (`file:///etc`), a date or kind that is none (which is said). A `-word` leaves out passages only behind
+//! all words, so that in "what does -verbose do?" it stays a word; how many it leaves out is always said.
 
 use std::ops::Range;
 
@@ -214,8 +214,7 @@ fn piece_at(question: &str, at: usize) -> Option<(Piece<'_>, usize)> {
     Some((Piece::Filter(condition), length))
 }
 
-/// Where the words of a question end, behind which only filters, names and code stand. Words that need what follows
-/// go on to its end: "what is -name" asks for the name.
+/// Where the words of a question end, behind which only filters, names and code stand; its end where it has none.
 fn end_of_words(question: &str, pieces: &[(Range<usize>, Piece<'_>)]) -> usize {
     let is_blank = |text: &str| text.chars().all(|c| c.is_whitespace() || c == ',');
     let mut end = question.len();
@@ -225,11 +224,8 @@ fn end_of_words(question: &str, pieces: &[(Range<usize>, Piece<'_>)]) -> usize {
         }
         end = range.start;
     }
-    let mut words = question[..end].split_whitespace();
-    match words.rfind(|word| word.contains(char::is_alphanumeric)) {
-        Some(last) if !is_linking(last) => end,
-        _ => question.len(),
-    }
+    let has_words = question[..end].contains(char::is_alphanumeric);
+    if has_words { end } else { question.len() }
 }
 
 /// The filters of a question.
@@ -607,6 +603,8 @@ mod tests {
                 "rent now",
             ),
             ("rent -draft", &["-draft"], "rent"),
+            ("what is -name", &["-name"], "what is"),
+            ("what -abc is -name", &["-name"], "what -abc is"),
             (
                 "rent -draft -\"old plan\" @house/",
                 &["-draft", "-\"old plan\""],
@@ -635,9 +633,6 @@ mod tests {
             "at -5 °C",
             "what does -v do?",
             "what does -verbose do?",
-            "what is -name",
-            "what -abc is -name",
-            "run it with -verbose",
             "use --flag",
             "list -rf",
             "-draft",

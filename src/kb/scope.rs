@@ -12,7 +12,7 @@ use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{
     Condition, Filter, filters, mentions, with_quoted_names, without_filters, without_mentions,
 };
-use crate::text::extension;
+use crate::text::{extension, plural};
 
 /// The documents and passages that a question is about.
 #[derive(Debug, Default)]
@@ -139,9 +139,17 @@ impl Scope {
                 let held = base
                     .reader()
                     .chunks_with(&words.terms(), Within::all(cancel))?;
-                if held.is_empty() {
-                    remarks.push(format!("{written} leaves out nothing: no passage holds it"));
-                }
+                let remark = if held.is_empty() {
+                    format!("{written} leaves out nothing: no passage holds it")
+                } else {
+                    // A `-word` may be meant as a word, so that it is always told.
+                    let all = plural(base.status().chunks, "passage");
+                    format!(
+                        "{written} leaves out {} of {all}, which hold it",
+                        held.len()
+                    )
+                };
+                remarks.push(remark);
             }
             kept.push(filter);
         }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use unicode_normalization::UnicodeNormalization;
+
 /// A document's file name without its extension, and without the id that Notion's export adds:
 /// `Backup plan` of `Backup plan 0f3c…e7.md`.
 pub fn stem(source: &str) -> &str {
@@ -18,6 +20,13 @@ pub fn stem(source: &str) -> &str {
 pub fn extension(source: &str) -> String {
     let extension = Path::new(source).extension().unwrap_or_default();
     extension.to_string_lossy().to_lowercase()
+}
+
+/// A name as it is compared with what a person writes: in lower case, composed, as macOS writes `é` as two characters,
+/// and with a plain blank for each that a keyboard lacks, as before "PM" in names of pictures of a screen.
+pub fn name_key(name: &str) -> String {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    words.join(" ").nfc().collect::<String>().to_lowercase()
 }
 
 /// Puts a single space where a name has spaces, hyphens or underscores.

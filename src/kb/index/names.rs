@@ -7,12 +7,11 @@
 use std::collections::HashSet;
 
 use strsim::osa_distance;
-use unicode_normalization::UnicodeNormalization;
 
 use super::port::{NameMatches, NameQuery, Result};
 use crate::globs::{self, BadGlob};
 use crate::kb::error::KbError;
-use crate::text::{is_cjk, spaced, stem, without_extension};
+use crate::text::{is_cjk, name_key, spaced, stem, without_extension};
 
 /// The shortest name that is corrected, in characters; shorter ones have too many neighbours.
 const MIN_CHARS_FOR_SLIP: usize = 4;
@@ -59,7 +58,7 @@ fn match_remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches
         return Ok(found);
     }
     let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
-    let (slips, found) = nearest(&names, &folded(asked).replace('\\', "/"));
+    let (slips, found) = nearest(&names, &name_key(asked).replace('\\', "/"));
     Ok(matches_at(SLIP + slips, found))
 }
 
@@ -76,7 +75,7 @@ fn match_given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches> {
     if !is_folder {
         return match_without_slips(all, name);
     }
-    let folded = folded(name).replace('\\', "/");
+    let folded = name_key(name).replace('\\', "/");
     let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
     let below = pick_by(&names, &|n| n.is_below(&folded));
     if below.is_empty() && is_glob(name) {
@@ -87,17 +86,12 @@ fn match_given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches> {
 
 /// Whether a file name consists of some of these words, as `audit-log.md` of "the audit log".
 fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
-    let own = folded(stem(source));
+    let own = name_key(stem(source));
     let mut words = own
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .peekable();
     words.peek().is_some() && words.all(|word| asked.contains(word))
-}
-
-/// A name in lower case and composed: macOS writes `é` as two characters.
-fn folded(name: &str) -> String {
-    name.nfc().collect::<String>().to_lowercase()
 }
 
 fn plain(asked: &str) -> &str {
@@ -117,7 +111,7 @@ fn match_without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatc
         return Ok(matches_at(WITHOUT_SLIPS, vec![asked.to_owned()]));
     }
     let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
-    let folded = folded(asked).replace('\\', "/");
+    let folded = name_key(asked).replace('\\', "/");
     let ending = format!("/{folded}");
     let plain = spaced(&folded);
     // A question holds of `Heron status.pptx` what looks like a name.
@@ -154,7 +148,7 @@ fn match_without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatc
 /// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and
 /// `PROJ-101` too, but `tools` alone is an ordinary word.
 fn match_mentions(all: &[DocumentName<'_>], question: &str) -> NameMatches {
-    let folded = folded(question);
+    let folded = name_key(question);
     let words = words(&folded);
     let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
     let found = pick_by(&names, &|n| {
@@ -198,8 +192,8 @@ impl<'d> FoldedNames<'d> {
     fn new(document: &DocumentName<'d>) -> Self {
         Self {
             document: *document,
-            source: folded(document.source),
-            title: folded(document.title),
+            source: name_key(document.source),
+            title: name_key(document.title),
         }
     }
 
