@@ -112,14 +112,9 @@ impl Reasoner for Instant {
     async fn analyze(&self, _: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         Ok(Analysis {
             plan: self.plan.clone(),
-            because: Vec::new(),
-            search_hint: None,
             reply: Some("Hello!".to_owned()),
-            small_talk: None,
-            by: None,
-            built_in: None,
             usage: Usage::ONE_CALL,
-            warnings: Vec::new(),
+            ..Analysis::default()
         })
     }
 

@@ -238,6 +238,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         env_file: global.env_file.clone(),
         is_plain: plain,
         is_quiet: quiet,
+        is_base_named: !overrides.sources.is_empty(),
     };
     let settings = Settings {
         own_program: Some(own_program()),
@@ -273,7 +274,7 @@ fn run_with_settings(
             plain::run(settings, resume, Vec::new(), start)
         }
         None => chat::run(settings, resume, Vec::new(), start),
-        Some(CliCommand::Ask(ask)) => ask::run(&ask, settings),
+        Some(CliCommand::Ask(ask)) => ask::run(&ask, settings, start.is_base_named),
         Some(CliCommand::Index(index)) => index::run(&index, settings),
         Some(CliCommand::Read(read)) => search::run_read(&read, settings),
         Some(CliCommand::Search(search)) => search::run(&search, settings),

@@ -50,6 +50,7 @@ mod question;
 mod route;
 mod routing_plan;
 mod score;
+mod searched_base;
 mod tool;
 mod topology;
 mod usage;
@@ -86,8 +87,11 @@ pub use route::{
     RouteReason, RouterThresholds, RoutingLimits, route_after_analyze, route_after_grade,
     route_after_tool_exec,
 };
-pub use routing_plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
+pub use routing_plan::{
+    Complexity, Cue, QueryType, RoutingPlan, measure_of, measures_in_words, spoken_reasons,
+};
 pub use score::{Score, average};
+pub use searched_base::SearchedBase;
 pub use tool::{
     Argument, ArgumentKind, MOST_LISTED, PlannedCall, TOOLS, ToolCall, ToolDescriptor, ToolName,
     ToolRecord,
@@ -96,4 +100,6 @@ pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};
 pub use wait::{Wait, tokens_a_second};
 pub use warnings::{WarningKind, Warnings};
-pub use what_if::{Change, Decision, Forecast, GradedRound, Round, Unknown, WhatIf, what_if};
+pub use what_if::{
+    Change, Decision, Forecast, GradedRound, Round, RoutedQuestion, Unknown, WhatIf, what_if,
+};

@@ -73,6 +73,8 @@ pub struct Engine {
     adding: Arc<Adding>,
     profile: Profile,
     audit_log: LogSettings,
+    /// The folder of the user's own settings.
+    config_dir: Option<PathBuf>,
     mask: Mask,
     notices: Vec<String>,
     /// Where recorded conversations are exported to.

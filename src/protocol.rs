@@ -10,10 +10,7 @@
 mod branches;
 mod channels;
 mod document;
-mod end;
-mod figures;
 mod gradings;
-mod history;
 mod knowledge_contents;
 mod labels;
 mod models;
@@ -23,7 +20,7 @@ mod record;
 mod rerun;
 mod sessions;
 mod stamp;
-mod statistics;
+mod stats;
 mod summary;
 mod why;
 
@@ -32,10 +29,7 @@ pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
 };
 pub use document::{DocumentPart, DocumentText};
-pub use end::RunEnd;
-pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
-pub use history::{DayStatistics, RunHistory};
 pub use knowledge_contents::{
     FilterValues, KnowledgeContents, LeftOut, SampleQuestion, SourceContents,
 };
@@ -44,7 +38,7 @@ pub use models::{
     JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelRequest, ModelUpdate,
     ModelWish, OFFLINE_HAS_NO_MODELS, joined,
 };
-pub use packed::{EventPacker, PackedEvents};
+pub use packed::PackedEvents;
 pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem, PriorGrade};
 pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, ToolRun, Verdict};
 pub use rerun::{GradeByHand, RecordedState, Rerun, RerunRequest};
@@ -52,8 +46,10 @@ pub use sessions::{
     RecordedAnswer, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
 };
 pub use stamp::{RunId, Timestamp, new_id, use_local_times};
-pub use statistics::{Hits, Latency, Outcomes, RuleHits, RunStatistics};
-pub use summary::RunSummary;
+pub use stats::{
+    FastPathHits, Hits, Latency, LatencyOf, Outcomes, RunFigures, RunHistory, RunStatistics,
+};
+pub use summary::{RunEnd, RunSummary};
 pub use why::{CallReport, PassageReport};
 
 use serde::{Deserialize, Serialize};
@@ -63,7 +59,7 @@ use crate::text::plural;
 use crate::domain::{
     Citation, Complexity, Confidence, ConfidenceLevel, Cue, DecidedBy, EvidenceId, GradedBy,
     GraderAction, NodeName, Outcome, PathType, RouteReason, RoutingLimits, RoutingPlan, Score,
-    SentenceSupport, ToolCall, Wait,
+    SearchedBase, SentenceSupport, ToolCall, Wait,
 };
 
 /// Version of the event format.
@@ -134,8 +130,11 @@ pub enum EventBody {
         /// The route the user chose, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forced_route: Option<Complexity>,
-        /// The settings that route.
+        /// The settings that route, as they are in effect for this question.
         settings: Box<RoutingLimits>,
+        /// The knowledge base that is searched; older logs lack it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<SearchedBase>,
     },
     /// A node begins.
     NodeEntered {
@@ -209,9 +208,15 @@ pub enum EventBody {
         /// What decided the route, where the engine can tell.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         because: Vec<Cue>,
+        /// Why a model took the route, in its own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
         /// What the built-in router would have decided, where a model did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         built_in: Option<Complexity>,
+        /// What the built-in router went by there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        built_in_because: Vec<Cue>,
     },
     /// A tool starts.
     ToolCalled {

@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
     Complexity, Confidence, Cue, DecidedBy, Evidence, Languages, LineRange, NodeName, Outcome,
-    PlannedCall, Question, Quotation, RoutingPlan, Score, ToolRecord, Turn, Usage,
+    PlannedCall, Question, Quotation, RouterThresholds, RoutingPlan, Score, ToolRecord, Turn,
+    Usage,
 };
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
@@ -54,6 +55,12 @@ pub trait Reasoner: Send + Sync {
             text: query.to_owned(),
             ..Question::default()
         }
+    }
+
+    /// The thresholds that the built-in router goes by for this question, where these are set.
+    fn effective_thresholds(&self, set: RouterThresholds, question: &Question) -> RouterThresholds {
+        let _ = question;
+        set
     }
 
     /// R1–R6: what kind of question, which way, which tools; for chitchat also the reply.
@@ -157,12 +164,16 @@ pub struct Analysis {
     pub search_hint: Option<String>,
     /// What decided the route, the most important first; nothing where a model planned.
     pub because: Vec<Cue>,
+    /// Why a model took its route, in its own words.
+    pub reason: Option<String>,
     /// How likely small talk, 0–1, where the engine measures it; the route is in the plan.
     pub small_talk: Option<f64>,
     /// Who decided, where a model or the program could.
     pub by: Option<DecidedBy>,
     /// What the built-in router would have decided, where a model did.
     pub built_in: Option<Complexity>,
+    /// What the built-in router went by there.
+    pub built_in_because: Vec<Cue>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.

@@ -34,7 +34,9 @@ impl Run<'_> {
             let plan = EventBody::RoutingPlan {
                 plan: plan.clone(),
                 because: Vec::new(),
+                reason: None,
                 built_in: None,
+                built_in_because: Vec::new(),
             };
             self.events.emit(plan).await;
         }

@@ -125,7 +125,13 @@ impl Agent {
                 mode: identity.mode,
                 model: identity.model,
                 forced_route: run.state.forced,
-                settings: Box::new(self.limits),
+                settings: Box::new(RoutingLimits {
+                    router: ports
+                        .reasoner
+                        .effective_thresholds(self.limits.router, &run.state.question),
+                    ..self.limits
+                }),
+                base: self.ports.tools.base(),
             })
             .await;
         for remark in limited.remarks {

@@ -7,7 +7,7 @@ use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
 use super::interruption::{interruptible, unless_cancelled};
 use super::narrator::{Detail, Narrator};
 use super::output::{CommandFailure, print_json, print_notice, print_notices, print_text};
-use super::rerun::RerunArgs;
+use super::rerun::{RerunArgs, refuse_other_base};
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome, Wait, WarningKind};
 use crate::engine::{Engine, RunRequest};
@@ -56,7 +56,13 @@ impl RouteOption {
 }
 
 /// Answers one question and ends.
-pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), CommandFailure> {
+///
+/// A base that is named on the command line may be another one than that of a run which begins again.
+pub(super) fn run(
+    ask: &Ask,
+    settings: &Settings,
+    is_base_named: bool,
+) -> Result<(), CommandFailure> {
     let request = match ask.rerun.request(&settings.audit_log)? {
         Some(request) => request,
         None => RunRequest {
@@ -66,18 +72,22 @@ pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), CommandFailure> 
             ..RunRequest::default()
         },
     };
-    interruptible(async |cancel| answer(request, ask.json, settings, cancel).await)
+    let options = (ask.json, is_base_named);
+    interruptible(async |cancel| answer(request, options, settings, cancel).await)
 }
 
 async fn answer(
     request: RunRequest,
-    json: bool,
+    (json, is_base_named): (bool, bool),
     settings: &Settings,
     cancel: CancellationToken,
 ) -> Result<(), CommandFailure> {
     let engine = unless_cancelled(&cancel, Engine::open(settings)).await??;
     print_notices(engine.notices());
     let (knowledge, form) = (engine.knowledge(), ProgressForm::Bar);
+    if let Some(again) = request.rerun.as_deref().filter(|_| !is_base_named) {
+        refuse_other_base(again, &knowledge.source_paths())?;
+    }
     let embedding = bring_up_to_date(&knowledge, SearchNeeds::Dense, form, &cancel).await?;
     let mut run = engine.stream(request, cancel.clone()).await?;
     // Who looks at the terminal sees no answer come, and wants to know why.

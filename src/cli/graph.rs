@@ -3,7 +3,7 @@ use clap::Args;
 use super::output::{CommandFailure, or_nothing, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
-use crate::domain::{EDGES, ENTRY, Edge, NodeName, Outcome};
+use crate::domain::{EDGES, ENTRY, Edge, NodeName, Outcome, measures_in_words};
 use crate::protocol::{RunRecord, Step};
 use crate::text::{one_line, plural};
 
@@ -145,8 +145,9 @@ fn path(run: &RunRecord) -> String {
     text
 }
 
-/// What a node came to, and where the run went next.
+/// What a node went by and came to, and where the run went next.
 fn marks(step: &Step) -> Vec<String> {
+    let measured = measures_in_words(&step.because).map(|words| one_line(&words, 200));
     let short = step.fast_path.as_ref().map(|short| {
         let rule = one_line(&short.rule_name, 40);
         format!("fast path: {} ({rule})", short.path_type.as_str())
@@ -162,5 +163,8 @@ fn marks(step: &Step) -> Vec<String> {
     });
     let route = step.route;
     let route = route.map(|route| format!("{} ─► {}", route.reason.as_str(), route.to));
-    [short, verdict, route].into_iter().flatten().collect()
+    [measured, short, verdict, route]
+        .into_iter()
+        .flatten()
+        .collect()
 }

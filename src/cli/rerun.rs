@@ -1,6 +1,8 @@
 //! `ask --from`: a run begins at a node of a recorded one, with its state as it was or changed.
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -10,7 +12,8 @@ use crate::audit::{Lookup, ReadError};
 use crate::domain::{EvidenceId, NodeName, Score};
 use crate::engine::RunRequest;
 use crate::protocol::{
-    Event, GradeByHand, QuestionPlace, RecordedState, Rerun, RerunRequest, RunId, RunSummary,
+    Event, EventBody, GradeByHand, QuestionPlace, RecordedState, Rerun, RerunRequest, RunId,
+    RunSummary,
 };
 use crate::text::one_line;
 
@@ -140,6 +143,42 @@ impl RerunArgs {
             ..Rerun::unchanged(of.clone(), from)
         })
     }
+}
+
+/// Refuses to begin over other documents than the run searched, as far as its log tells which.
+pub(super) fn refuse_other_base(
+    again: &RerunRequest,
+    searched: &[PathBuf],
+) -> Result<(), CommandFailure> {
+    let base = again
+        .events
+        .iter()
+        .rev()
+        .find_map(|event| match &event.body {
+            EventBody::RunStarted { base, .. } => Some(base.as_ref()),
+            _ => None,
+        });
+    let Some(base) = base.flatten() else {
+        return Ok(());
+    };
+    let is: BTreeSet<_> = searched.iter().map(|path| path.to_string_lossy()).collect();
+    let was: BTreeSet<_> = base.sources.iter().map(Cow::from).collect();
+    if was == is {
+        return Ok(());
+    }
+    let (run, name) = (one_line(&again.rerun.of.0, 40), one_line(&base.name, 80));
+    let paths = base
+        .sources
+        .iter()
+        .map(|path| format!("--kb {}", one_line(path, 200)));
+    let paths: Vec<String> = paths.collect();
+    let next = match &*paths.join(" ") {
+        "" => "name a knowledge base by --kb".to_owned(),
+        paths => format!("give {paths}, or --kb of the one to begin over"),
+    };
+    Err(CommandFailure::usage(format!(
+        "run {run} searched another knowledge base, {name}: {next}"
+    )))
 }
 
 /// The events of a run and, where it began at a node of another one, of those before it.

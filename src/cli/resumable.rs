@@ -22,6 +22,8 @@ pub(super) struct StartOptions {
     pub(super) is_plain: bool,
     /// `--quiet`.
     pub(super) is_quiet: bool,
+    /// Whether the knowledge base is named on the command line.
+    pub(super) is_base_named: bool,
 }
 
 /// A conversation as it was left.
@@ -192,6 +194,7 @@ mod tests {
             env_file: Some(PathBuf::from("$HOME")),
             is_plain: true,
             is_quiet: false,
+            is_base_named: true,
         };
         let over = start.over(&[PathBuf::from("/a"), PathBuf::from("/b c")]);
         let command = over.command("0123abcd");

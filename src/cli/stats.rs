@@ -9,7 +9,7 @@ use super::output::{table_within, terminal_width};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
-use crate::protocol::{Hits, Latency, Outcomes, RuleHits, RunHistory, RunStatistics};
+use crate::protocol::{FastPathHits, Hits, Latency, Outcomes, RunHistory, RunStatistics};
 use crate::text::{one_line, plural, sparkline};
 use crate::tui::TerminalLooks;
 
@@ -136,10 +136,12 @@ fn rates_by_day(history: &RunHistory) -> Vec<Vec<String>> {
     let mut rows = vec![Vec::new(), bars(&|day| day.fast_path)];
     for of_type in &history.total.by_path_type {
         let path_type = of_type.path_type;
-        rows.push(bars(&|day| day.of_path_type(path_type)));
+        rows.push(bars(&|day| day.hits_of(path_type, None)));
         let rules = history.total.by_rule_name.iter();
         for of_rule in rules.filter(|of| of.path_type == path_type) {
-            rows.push(bars(&|day| day.of_rule(path_type, &of_rule.rule_name)));
+            rows.push(bars(&|day| {
+                day.hits_of(path_type, of_rule.rule_name.as_deref())
+            }));
         }
     }
     rows
@@ -154,11 +156,9 @@ fn latencies_by_day(history: &RunHistory) -> Vec<Vec<String>> {
         ]
     };
     let mut rows = vec![Vec::new(), bars(&|day| day.latency)];
-    for of in &history.total.latency_by_route {
-        rows.push(bars(&|day| day.of_route(of.route)));
-    }
-    for of in &history.total.latency_by_node {
-        rows.push(bars(&|day| day.of_node(of.node)));
+    let total = &history.total;
+    for of in total.latency_by_route.iter().chain(&total.latency_by_node) {
+        rows.push(bars(&|day| day.latency_of(of)));
     }
     rows
 }
@@ -218,10 +218,13 @@ fn fast_paths(statistics: &RunStatistics) -> Vec<Vec<String>> {
     let mut rows = vec![fast_path("all", &statistics.fast_path)];
     for of_type in &statistics.by_path_type {
         let name = of_type.path_type.as_str();
-        let of_this_type = |of: &&RuleHits| of.path_type == of_type.path_type;
+        let of_this_type = |of: &&FastPathHits| of.path_type == of_type.path_type;
         rows.push(fast_path(name, &of_type.hits));
         for of_rule in statistics.by_rule_name.iter().filter(of_this_type) {
-            let name = format!("  {}", one_line(&of_rule.rule_name, 40));
+            let name = format!(
+                "  {}",
+                one_line(of_rule.rule_name.as_deref().unwrap_or_default(), 40)
+            );
             rows.push(fast_path(&name, &of_rule.hits));
         }
     }
@@ -240,12 +243,10 @@ fn fast_path(name: &str, hits: &Hits) -> Vec<String> {
 
 fn latencies(statistics: &RunStatistics) -> Vec<Vec<String>> {
     let mut rows = vec![latency("runs", &statistics.latency)];
-    for of_route in &statistics.latency_by_route {
-        let name = format!("  {}", of_route.route.as_str());
-        rows.push(latency(&name, &of_route.latency));
-    }
-    for of_node in &statistics.latency_by_node {
-        rows.push(latency(of_node.node.as_str(), &of_node.latency));
+    let by_route = statistics.latency_by_route.iter();
+    for of in by_route.chain(&statistics.latency_by_node) {
+        let indent = if of.route.is_some() { "  " } else { "" };
+        rows.push(latency(&format!("{indent}{}", of.name()), &of.latency));
     }
     rows
 }

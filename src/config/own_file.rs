@@ -31,8 +31,12 @@ pub fn set_in_own_file(folder: &Path, settings: &[(&str, &str)]) -> Result<PathB
         is_line && said.get(*name).is_some_and(|said| said == value)
     };
     if !settings.iter().all(is_said) {
-        let why = "a value cannot be written there; set KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL by hand";
-        return Err(failed(why));
+        let names: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
+        let why = format!(
+            "a value cannot be written there; set {} by hand",
+            names.join(" and ")
+        );
+        return Err(failed(&why));
     }
     let written = create_private_dir(folder).and_then(|()| write_atomic(&file, after.as_bytes()));
     written.map_err(|error| failed(&error.to_string()))?;

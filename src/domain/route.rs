@@ -74,7 +74,8 @@ pub struct RoutingLimits {
     pub router: RouterThresholds,
 }
 
-/// Lowest probabilities with which the built-in router takes a route; `None` where the language of the question decides.
+/// Lowest probabilities with which the built-in router takes a route; as settings `None` where the language of the
+/// question decides, in a run those in effect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RouterThresholds {
     /// Small talk, above 0 to 1.

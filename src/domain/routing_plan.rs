@@ -39,21 +39,92 @@ pub enum Complexity {
 words!(Complexity: Chitchat "chitchat", Simple "simple", Complex "complex");
 
 /// Something that spoke for the route, in the words of the engine that decided it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cue {
-    /// A sentence for people, a rule, a measure or a word of the question.
+    /// A sentence for people, a rule, a word of the question, or the route that a threshold decides over.
     pub cue: String,
-    /// The probability of a measure, or the part of the probability that is lost without a word;
-    /// 0–1. A sentence and a rule have none.
+    /// The part of the probability that is lost without a word, 0–1; in older logs also a probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+    /// The probability of the route that `cue` names, 0–1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// The lowest probability with which that route is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
 }
 
-/// The reasons as people are told them: the cues that are sentences, which have no weight. Where all
-/// have one it is the first, which decided.
+impl Cue {
+    /// A reason for people.
+    pub fn sentence(reason: &str) -> Self {
+        Self {
+            cue: reason.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// A word of the question, or a doubt, with its weight.
+    pub fn weighed(cue: String, weight: f64) -> Self {
+        Self {
+            cue,
+            weight: Some(weight),
+            ..Self::default()
+        }
+    }
+
+    /// A route over which a threshold decides.
+    pub fn measured(route: Complexity, probability: f64, threshold: f64) -> Self {
+        Self {
+            cue: route.as_str().to_owned(),
+            probability: Some(probability),
+            threshold: Some(threshold),
+            ..Self::default()
+        }
+    }
+
+    /// Probability and threshold, where both were measured.
+    pub fn measure(&self) -> Option<(f64, f64)> {
+        self.probability.zip(self.threshold)
+    }
+
+    /// Its numbers: `0.69 < 0.70` of a measure, `+0.20` of a word; `None` of a sentence.
+    pub fn figure(&self) -> Option<String> {
+        let Some((probability, threshold)) = self.measure() else {
+            let sign = if self.cue.starts_with('"') { "+" } else { "" };
+            return self.weight.map(|weight| format!("{sign}{weight:.2}"));
+        };
+        let is_taken = if probability >= threshold { "≥" } else { "<" };
+        let figure = |decimals: usize| {
+            let [probability, threshold] =
+                [probability, threshold].map(|value| format!("{value:.decimals$}"));
+            (probability != threshold).then(|| format!("{probability} {is_taken} {threshold}"))
+        };
+        // As many decimals as tell the two apart.
+        let apart = (2..6).find_map(figure);
+        Some(apart.unwrap_or_else(|| format!("{probability:.2} {is_taken} {threshold:.2}")))
+    }
+}
+
+/// The probability and the threshold of a route, where a threshold decided over it.
+pub fn measure_of(because: &[Cue], route: Complexity) -> Option<(f64, f64)> {
+    let measured = because.iter().find(|cue| cue.cue == route.as_str())?;
+    measured.measure()
+}
+
+/// What thresholds decided over, in words: `complex 0.69 < 0.70 · chitchat 0.02 < 0.80`; `None` where nothing
+/// was measured.
+pub fn measures_in_words(because: &[Cue]) -> Option<String> {
+    let measured = because.iter().filter(|cue| cue.measure().is_some());
+    let measured = measured.filter_map(|cue| Some(format!("{} {}", cue.cue, cue.figure()?)));
+    let measured: Vec<String> = measured.collect();
+    (!measured.is_empty()).then(|| measured.join(" · "))
+}
+
+/// The reasons as people are told them: the cues that are sentences, which have no number. Where all
+/// have a weight it is the first, which decided.
 pub fn spoken_reasons(because: &[Cue]) -> impl Iterator<Item = &str> {
     let all_are_weighed = because.iter().all(|cue| cue.weight.is_some());
-    let is_spoken = move |(at, cue): &(usize, &Cue)| match cue.weight {
+    let is_spoken = move |(at, cue): &(usize, &Cue)| match cue.figure() {
         None => true,
         Some(_) => all_are_weighed && *at == 0,
     };
@@ -153,6 +224,7 @@ mod tests {
             let cues = of.iter().map(|(cue, weight)| Cue {
                 cue: (*cue).to_owned(),
                 weight: *weight,
+                ..Cue::default()
             });
             cues.collect()
         };
@@ -167,8 +239,25 @@ mod tests {
             ),
             (cues(&[("rule: greeting", None)]), vec!["rule: greeting"]),
             (Vec::new(), vec![]),
+            (vec![Cue::measured(Complexity::Complex, 0.69, 0.7)], vec![]),
         ] {
             assert_eq!(spoken_reasons(&because).collect::<Vec<_>>(), told);
         }
+    }
+
+    #[test]
+    fn ui_a_probability_stands_beside_its_threshold() {
+        for (probability, threshold, figure) in [
+            (0.69, 0.7, "0.69 < 0.70"),
+            (0.9, 0.7, "0.90 ≥ 0.70"),
+            (0.6972, 0.7, "0.697 < 0.700"),
+            (0.7, 0.7, "0.70 ≥ 0.70"),
+        ] {
+            let cue = Cue::measured(Complexity::Complex, probability, threshold);
+            assert_eq!(cue.figure().as_deref(), Some(figure));
+            let words = measures_in_words(&[Cue::sentence("a reason"), cue]);
+            assert_eq!(words, Some(format!("complex {figure}")));
+        }
+        assert_eq!(measures_in_words(&[Cue::sentence("a reason")]), None);
     }
 }

@@ -5,8 +5,8 @@
 //! for, asked or graded, so nothing is said of it.
 
 use super::{
-    AutoApproveRule, GradedBy, GraderAction, NodeName, RouteReason, RoutingLimits, RuleGrounds,
-    Score, edge, route_after_grade,
+    AutoApproveRule, Complexity, GradedBy, GraderAction, NodeName, RouteReason, RouterThresholds,
+    RoutingLimits, RuleGrounds, Score, edge, route_after_grade,
 };
 
 /// A grading, with all that was recorded of what it was founded on.
@@ -24,6 +24,34 @@ pub struct GradedRound {
     pub reason: Option<RouteReason>,
     /// Whether it was not recorded how well each item matched that the searches gave.
     pub lacks_scores: bool,
+}
+
+/// A question as it was routed, with the probabilities over which thresholds decide; `None` where something else
+/// decided, or where it was not measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoutedQuestion {
+    /// The route that it took.
+    pub taken: Complexity,
+    /// How likely small talk.
+    pub chitchat: Option<f64>,
+    /// How likely a question that needs several look-ups.
+    pub complex: Option<f64>,
+}
+
+impl RoutedQuestion {
+    /// The route within these thresholds; `None` where what decides was not measured.
+    fn route_within(&self, thresholds: &RouterThresholds) -> Option<Complexity> {
+        let reaches = |probability: Option<f64>, from: Option<f64>| Some(probability? >= from?);
+        if reaches(self.chitchat, thresholds.chitchat) == Some(true) {
+            return Some(Complexity::Chitchat);
+        }
+        match reaches(self.complex, thresholds.complex) {
+            Some(true) => Some(Complexity::Complex),
+            Some(false) => Some(Complexity::Simple),
+            None if self.taken == Complexity::Chitchat && self.chitchat.is_some() => None,
+            None => Some(self.taken),
+        }
+    }
 }
 
 /// A decision on the evidence.
@@ -104,21 +132,35 @@ pub enum Change {
 /// What a run would have done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhatIf {
+    /// The route, where it would be another one.
+    pub route: Option<Complexity>,
     /// Its gradings, up to the first that makes a difference to what follows.
     pub rounds: Vec<Round>,
     /// What would be different.
     pub change: Change,
 }
 
-/// What a run with these gradings, made within the limits `recorded`, would have done within
-/// `wanted`.
+/// What a run that was routed so, with these gradings, made within the limits `recorded`, would have done
+/// within `wanted`.
 pub fn what_if(
+    routed: Option<RoutedQuestion>,
     gradings: &[GradedRound],
     recorded: &RoutingLimits,
     wanted: &RoutingLimits,
 ) -> WhatIf {
     let mut rounds = Vec::new();
     let mut change = Change::Nothing;
+    if let Some(routed) = routed.filter(|_| recorded.router != wanted.router) {
+        let route = routed.route_within(&wanted.router);
+        if route != Some(routed.taken) {
+            let change = route.map_or(Change::Unknown(Unknown::NotRecorded), |_| Change::Route);
+            return WhatIf {
+                route,
+                rounds,
+                change,
+            };
+        }
+    }
     for grading in gradings {
         let taken = recorded_decision(grading, recorded);
         let would = decide(grading, recorded, wanted);
@@ -133,7 +175,11 @@ pub fn what_if(
             break;
         }
     }
-    WhatIf { rounds, change }
+    WhatIf {
+        route: None,
+        rounds,
+        change,
+    }
 }
 
 fn difference(taken: &Decision, would: &Forecast) -> Change {

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::knowledge::{BuiltInModels, is_demo, open_with, update_words};
 use crate::agent::ports::{Caveat, NarrowedTools, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
-use crate::domain::{Evidence, Question, ToolCall};
+use crate::domain::{Evidence, Question, SearchedBase, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
 use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
@@ -52,6 +52,10 @@ impl Toolbox for CurrentTools {
         waits: Option<&WaitSink>,
     ) -> Result<Vec<Evidence>, ToolError> {
         KbToolbox::new(self.0.get()).run(call, waits).await
+    }
+
+    fn base(&self) -> Option<SearchedBase> {
+        KbToolbox::new(self.0.get()).base()
     }
 
     async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {

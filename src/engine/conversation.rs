@@ -93,6 +93,7 @@ impl Conversation {
             sessions: tasks,
             index,
             log: engine.audit_log.path.clone(),
+            config_dir: engine.config_dir.clone(),
             tools: engine.agent.ports.tools.clone(),
             models: ModelChooser::new(
                 engine.thinking.endpoint.clone(),

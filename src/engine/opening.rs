@@ -94,6 +94,7 @@ impl Opening {
             adding,
             profile: self.profile,
             audit_log: self.audit_log,
+            config_dir: settings.config_dir.clone(),
             mask: self.mask,
             notices: self.notices,
             exports: settings.data_dir.join("exports"),

@@ -18,12 +18,12 @@ use super::indexing::IndexTask;
 use super::knowledge::document_reader;
 use super::model_chooser::ModelChooser;
 use super::sessions::Task;
-use super::updates::{Latest, info};
+use super::updates::{Latest, info, warning};
 use super::why::{AskedPassage, explained};
 use crate::agent::ScopedCommand;
 use crate::agent::ports::{NarrowedTools, ToolError, Toolbox};
 use crate::audit::history;
-use crate::config::Settings;
+use crate::config::{Settings, set_in_own_file};
 use crate::domain::{LineRange, PlaceUnit, may_be_limited};
 use crate::kb::{DocumentReader, Extraction, WholeDocument};
 use crate::protocol::{Command, DocumentPart, DocumentText, Timestamp, Update};
@@ -44,6 +44,8 @@ pub(super) struct Receivers {
     pub(super) tools: Arc<dyn Toolbox>,
     /// The audit log, which holds what can be explained and counted.
     pub(super) log: PathBuf,
+    /// The folder of the user's own settings.
+    pub(super) config_dir: Option<PathBuf>,
 }
 
 /// Passes commands on, or does them itself where only the newest of a kind is wanted, until the commands
@@ -54,8 +56,13 @@ pub(super) async fn dispatch(
     updates: mpsc::Sender<Update>,
     knowledge: CurrentBase,
 ) {
-    let [mut documents, mut explanations, mut statistics, mut paths] =
-        [(); 4].map(|()| Latest::new(&updates));
+    let [
+        mut documents,
+        mut explanations,
+        mut statistics,
+        mut paths,
+        mut settings,
+    ] = [(); 5].map(|()| Latest::new(&updates));
     let mut naming: Option<ScopeLookup> = None;
     'commands: loop {
         let command = tokio::select! {
@@ -122,6 +129,10 @@ pub(super) async fn dispatch(
                 }
             }
             Command::Model(asked) => to.models.take(asked).await,
+            Command::KeepSettings(kept) => {
+                let folder = to.config_dir.clone();
+                settings.start(move |_| keep_settings(folder.as_deref(), &kept));
+            }
             // Without an agent the screen is to know that nothing is taken any more.
             other => {
                 if matches!(other, Command::Ask { .. }) {
@@ -141,7 +152,7 @@ pub(super) async fn dispatch(
             }
         }
     }
-    for job in [documents, explanations, statistics, paths] {
+    for job in [documents, explanations, statistics, paths, settings] {
         job.end().await;
     }
     to.models.end().await;
@@ -185,10 +196,37 @@ pub(super) async fn read_documents(
                     break;
                 }
             }
+            Command::KeepSettings(kept) => {
+                let settings = Arc::clone(&settings);
+                documents.start(move |_| keep_settings(settings.config_dir.as_deref(), &kept));
+            }
             _ => {}
         }
     }
     documents.end().await;
+}
+
+/// Writes settings to the user's own `.env`, and says so.
+fn keep_settings(folder: Option<&Path>, settings: &[(String, String)]) -> Update {
+    let Some(folder) = folder else {
+        return warning("No configuration folder is known; set KB_AGENT_CONFIG_DIR.");
+    };
+    let settings: Vec<(&str, &str)> = settings
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    let lines: Vec<String> = settings
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    match set_in_own_file(folder, &settings) {
+        Ok(path) => info(format!(
+            "From the next start on: {}, written to {}.",
+            lines.join(", "),
+            path.display()
+        )),
+        Err(error) => warning(error),
+    }
 }
 
 fn document(
@@ -465,6 +503,7 @@ mod naming_tests {
             sessions: mpsc::channel(1).0,
             index: mpsc::channel(1).0,
             log: home.path().to_owned(),
+            config_dir: None,
             tools: tools.clone(),
             models: ModelChooser::new(None, None, offline(), updates.clone()),
         };

@@ -56,6 +56,8 @@ pub enum Command {
     Model(ModelCommand),
     /// Keep what the person says of a run.
     Label(LabelChange),
+    /// Write these settings, each with its value, to the person's own settings file.
+    KeepSettings(Vec<(String, String)>),
     /// Take up this folder or file, too, as long as the screen is open.
     AddSource(String),
     /// Tell what a path that begins so may be.

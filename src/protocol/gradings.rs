@@ -1,8 +1,9 @@
-//! The gradings of a recorded run, with all that they were founded on.
+//! The decisions of a recorded run, with all that they were founded on.
 
 use super::{Event, EventBody, ItemScore, RecordedState};
 use crate::domain::{
-    Complexity, GradedRound, NodeName, RoutingLimits, RuleGrounds, WhatIf, what_if,
+    Complexity, GradedRound, NodeName, RoutedQuestion, RoutingLimits, RuleGrounds, WhatIf,
+    measure_of, what_if,
 };
 
 /// The gradings of one run, as its events tell them.
@@ -10,8 +11,8 @@ use crate::domain::{
 pub struct RecordedGradings {
     /// The limits that it kept to.
     pub limits: RoutingLimits,
-    /// The way it went, once that is known.
-    pub complexity: Option<Complexity>,
+    /// How its question was routed at first.
+    pub routed: Option<RoutedQuestion>,
     /// The gradings of the run in their order.
     pub rounds: Vec<GradedRound>,
 }
@@ -28,7 +29,7 @@ impl RecordedGradings {
 
     /// What the run would have done within other limits.
     pub fn what_if(&self, wanted: &RoutingLimits) -> WhatIf {
-        what_if(&self.rounds, &self.limits, wanted)
+        what_if(self.routed, &self.rounds, &self.limits, wanted)
     }
 }
 
@@ -51,8 +52,13 @@ impl GradingsReader {
                 self.gradings.limits = **settings;
                 self.is_rerun = rerun.is_some();
             }
-            EventBody::RoutingPlan { plan, .. } => {
-                self.gradings.complexity = Some(plan.complexity);
+            EventBody::RoutingPlan { plan, because, .. } => {
+                let probability = |route| measure_of(because, route).map(|(measured, _)| measured);
+                self.gradings.routed.get_or_insert(RoutedQuestion {
+                    taken: plan.complexity,
+                    chitchat: probability(Complexity::Chitchat),
+                    complex: probability(Complexity::Complex),
+                });
             }
             EventBody::ToolFinished { items, scores, .. } => {
                 self.lacks_scores |= *items != scores.len();

@@ -2,8 +2,8 @@ use serde::Serialize;
 
 use super::{Event, EventBody, EvidenceItem, ItemScore, NumberedItem, RunLabels, RunSummary};
 use crate::domain::{
-    Citation, Confidence, Cue, EvidenceId, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType,
-    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
+    Citation, Complexity, Confidence, Cue, EvidenceId, GradedBy, GraderAction, KEEP_FROM, NodeName,
+    PathType, RouteReason, RoutingLimits, RoutingPlan, Score, SearchedBase, ToolCall,
 };
 
 /// One run as its events tell it: a fold over them that keeps what a reader wants to know later.
@@ -16,6 +16,9 @@ pub struct RunRecord {
     pub summary: RunSummary,
     /// The settings that routed.
     pub settings: Option<RoutingLimits>,
+    /// The knowledge base that was searched; older logs lack it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<SearchedBase>,
     /// Every visit of a node, in order.
     pub path: Vec<Step>,
     /// Folders and documents that the question names to be kept within.
@@ -61,6 +64,15 @@ pub struct Step {
     /// What decided the route, where the engine could tell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Cue>,
+    /// Why a model took the route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the built-in router would have decided, where a model did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub built_in: Option<Complexity>,
+    /// What it went by there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub built_in_because: Vec<Cue>,
     /// Tool calls that ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolRun>,
@@ -173,6 +185,7 @@ impl RunRecord {
         let summary = RunSummary::begin(event)?;
         let EventBody::RunStarted {
             settings,
+            base,
             within,
             filters,
             ..
@@ -183,6 +196,7 @@ impl RunRecord {
         Some(Self {
             summary,
             settings: Some(**settings),
+            base: base.clone(),
             within: within.clone(),
             filters: filters.clone(),
             ..Self::default()
@@ -332,9 +346,18 @@ impl Step {
                     reason: *reason,
                 });
             }
-            EventBody::RoutingPlan { plan, because, .. } => {
+            EventBody::RoutingPlan {
+                plan,
+                because,
+                reason,
+                built_in,
+                built_in_because,
+            } => {
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
+                self.reason.clone_from(reason);
+                self.built_in = *built_in;
+                self.built_in_because.clone_from(built_in_because);
             }
             EventBody::ToolFinished {
                 call,

@@ -47,7 +47,8 @@ use crate::agent::ports::{
     ReasonerError, Support, SupportJob, Synthesis, SynthesizeJob, UnreadableGrades, WaitSink,
 };
 use crate::domain::{
-    Complexity, DecidedBy, Evidence, NodeName, Outcome, Question, Score, Turn, Usage,
+    Complexity, DecidedBy, Evidence, NodeName, Outcome, Question, RouterThresholds, Score, Turn,
+    Usage,
 };
 pub use crate::http::{ListedModel, ModelUse};
 use crate::protocol::{Mode, RunId};
@@ -416,6 +417,10 @@ impl Reasoner for EndpointReasoner {
         offline::read(query, history)
     }
 
+    fn effective_thresholds(&self, set: RouterThresholds, question: &Question) -> RouterThresholds {
+        offline::effective_thresholds(set, question.language)
+    }
+
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         if let Some(offline) = self.built_in(ModelJob::Analyze) {
             let mut analysis = offline.analyze(job).await?;
@@ -444,7 +449,10 @@ impl Reasoner for EndpointReasoner {
             }
             _ => None,
         };
-        analysis.built_in = second.as_ref().map(|second| second.plan.complexity);
+        if let Some(second) = &second {
+            analysis.built_in = Some(second.plan.complexity);
+            analysis.built_in_because.clone_from(&second.because);
+        }
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
             let is_spoken_of = job.spoken_of.is_some_and(|topics| !topics.is_empty());
             let second = second.filter(|_| is_spoken_of || offline::tells_small_talk(job.query));

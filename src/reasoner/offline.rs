@@ -39,7 +39,7 @@ use language::table;
 use question::Part;
 pub use question::read;
 use route::{Known, route};
-pub use route::{search_hint, tells_small_talk};
+pub use route::{effective_thresholds, search_hint, tells_small_talk};
 
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";
@@ -81,6 +81,10 @@ impl Reasoner for OfflineReasoner {
 
     fn read(&self, query: &str, history: &[Turn]) -> Question {
         read(query, history)
+    }
+
+    fn effective_thresholds(&self, set: RouterThresholds, question: &Question) -> RouterThresholds {
+        effective_thresholds(set, question.language)
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {

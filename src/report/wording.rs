@@ -1,6 +1,6 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
-use crate::domain::{Citation, Complexity, Cue, GradedBy, LabelTarget, Outcome};
+use crate::domain::{Citation, Complexity, Cue, GradedBy, LabelTarget, Outcome, measures_in_words};
 use crate::protocol::{
     Branches, EvidenceRecord, EvidenceStanding, Mode, RunRecord, RunSummary, Step,
 };
@@ -128,7 +128,20 @@ pub fn cost(step: &Step, mode: Mode) -> String {
 
 /// What happened in it.
 pub fn notes(step: &Step) -> Vec<String> {
-    let mut notes: Vec<String> = step.because.iter().map(cue).collect();
+    let because = step.because.iter().map(cue);
+    let reason = step
+        .reason
+        .iter()
+        .map(|reason| format!("because: {}", line(reason)));
+    let mut notes: Vec<String> = because.chain(reason).collect();
+    notes.extend(step.built_in.map(|route| {
+        let measured = measures_in_words(&step.built_in_because).map(|words| format!(" · {words}"));
+        format!(
+            "the built-in router: {}{}",
+            route.as_str(),
+            measured.unwrap_or_default()
+        )
+    }));
     if let Some(plan) = &step.plan {
         let tools: Vec<&str> = plan
             .suggested_tools
@@ -173,10 +186,8 @@ pub fn notes(step: &Step) -> Vec<String> {
 }
 
 fn cue(cue: &Cue) -> String {
-    match cue.weight {
-        Some(weight) => format!("because: {} {weight:.2}", line(&cue.cue)),
-        None => format!("because: {}", line(&cue.cue)),
-    }
+    let figure = cue.figure().map(|figure| format!(" {figure}"));
+    format!("because: {}{}", line(&cue.cue), figure.unwrap_or_default())
 }
 
 /// File and place of an item.

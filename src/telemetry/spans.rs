@@ -17,7 +17,7 @@ use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use serde_json::Value;
 
-use crate::domain::{Complexity, NodeName, Outcome};
+use crate::domain::{Complexity, Cue, NodeName, Outcome, measure_of};
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunId};
 
 /// What the program is called in a trace.
@@ -184,6 +184,9 @@ impl RunTrace {
             }
             EventBody::RunFinished { .. } => self.end(event),
             body => {
+                if let EventBody::RoutingPlan { because, .. } = body {
+                    self.set_measures(because);
+                }
                 let fields = PLAIN_FIELDS.iter().find(|(name, _)| *name == body.name());
                 if let Some((name, fields)) = fields {
                     self.add_event(event, name, fields);
@@ -324,6 +327,17 @@ impl RunTrace {
         self.set(at, &name("id"), text(&id));
         self.set(at, &name("score"), double(item.score.value()));
         self.set_text(at, &name("content"), &item.excerpt);
+    }
+
+    /// Says what was held against thresholds.
+    fn set_measures(&mut self, because: &[Cue]) {
+        for route in Complexity::ALL {
+            if let Some((probability, threshold)) = measure_of(because, route) {
+                let name = |what: &str| format!("kb_agent.{}_{what}", route.as_str());
+                self.set(self.node, &name("probability"), double(probability));
+                self.set(self.node, &name("threshold"), double(threshold));
+            }
+        }
     }
 
     /// Adds a decision to the node's span.

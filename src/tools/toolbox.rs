@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::filter_diagnosis::explain_empty_filters;
 use super::run_tool;
 use crate::agent::ports::{Caller, Caveat, NarrowedTools, ToolError, Toolbox, WaitSink, blocking};
-use crate::domain::{Evidence, Question, ToolCall, may_be_limited};
+use crate::domain::{Evidence, Question, SearchedBase, ToolCall, may_be_limited};
 use crate::kb::{KnowledgeBase, Scope};
 
 /// The tools over one knowledge base, or over a part of it.
@@ -26,6 +26,14 @@ impl KbToolbox {
     }
 }
 
+/// The folders and files that a base is made of.
+fn source_names(base: &KnowledgeBase) -> Vec<String> {
+    let paths = base.source_paths().into_iter();
+    paths
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect()
+}
+
 #[async_trait]
 impl Toolbox for KbToolbox {
     async fn run(
@@ -43,6 +51,13 @@ impl Toolbox for KbToolbox {
         blocking(run)
             .await
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
+    }
+
+    fn base(&self) -> Option<SearchedBase> {
+        Some(SearchedBase {
+            name: self.base.name().to_owned(),
+            sources: source_names(&self.base),
+        })
     }
 
     async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {

@@ -407,6 +407,8 @@ pub enum Action {
     MuchMore,
     /// Puts all back as it was.
     Reset,
+    /// Writes the limits that were moved to the person's own settings file.
+    KeepSettings,
     /// Chooses the route of the questions to come.
     Route,
     /// Chooses the colours.

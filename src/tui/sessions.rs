@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{
-    Command, Event, EventPacker, RecordedSession, RunHistory, SessionCommand, SessionSummary,
-    SessionUpdate, Timestamp,
+    Command, Event, RecordedSession, RunHistory, SessionCommand, SessionSummary, SessionUpdate,
+    Timestamp,
 };
 use crate::text::{one_line, plural};
 
@@ -234,7 +234,6 @@ fn resumed_words(model: &Model, recorded: &RecordedSession) -> String {
 /// The runs of these events. One that has ended is packed before the next begins.
 pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
     let mut turns: Vec<TurnView> = Vec::new();
-    let mut packer = EventPacker::default();
     let mut now = Timestamp(0);
     for event in events {
         now = now.max(event.ts);
@@ -242,7 +241,7 @@ pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
         if let Some(mut turn) = TurnView::begin(&event) {
             turn.record();
             if let Some(last) = turns.last_mut() {
-                last.close(&mut packer);
+                last.close();
             }
             turns.push(turn);
         } else if let Some(turn) = turns

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::domain::{Complexity, LabelTarget, LabelVerdict};
 use crate::protocol::{
-    Branches, Event, EventBody, EventPacker, Fork, PackedEvents, QuestionPlace, RecordedGradings,
-    RerunRequest, RunId, RunLabels, Timestamp,
+    Branches, Event, EventBody, Fork, PackedEvents, QuestionPlace, RecordedGradings, RerunRequest,
+    RunId, RunLabels, Timestamp,
 };
 
 use super::fold::{AuditRow, Exchange, RunView};
@@ -30,7 +30,6 @@ pub struct Turns {
     /// Turns of other branches, in the same order.
     hidden: Vec<TurnView>,
     branches: Branches,
-    packer: EventPacker,
     /// How many runs were packed so far.
     packed: usize,
 }
@@ -163,7 +162,7 @@ impl Turns {
                 turn.set_fork(fork);
                 self.shown.push(turn);
             } else {
-                turn.close(&mut self.packer);
+                turn.close();
                 turn.cache = TurnCache::default();
                 self.hidden.push(turn);
             }
@@ -178,7 +177,7 @@ impl Turns {
     /// Opens the turn at this index.
     pub fn open(&mut self, at: usize) {
         if let Some(turn) = self.shown.get_mut(at) {
-            turn.open(&mut self.packer);
+            turn.open();
         }
     }
 
@@ -190,7 +189,7 @@ impl Turns {
         let before = self.packed;
         for (at, turn) in self.shown.iter_mut().enumerate() {
             if turn.opened().is_some() && !needed.contains(&Some(at)) {
-                turn.close(&mut self.packer);
+                turn.close();
                 if turn.opened().is_none() {
                     self.packed += 1;
                     turn.packed_as = self.packed;
@@ -224,11 +223,10 @@ impl Turns {
         let Some(turn) = self.shown.get(at) else {
             return Vec::new();
         };
-        let mut packer = EventPacker::default();
-        let events = turn.events(&mut packer);
+        let events = turn.events();
         RerunRequest::with_earlier(events, |run| {
             let earlier = self.by_run(run);
-            earlier.map_or_else(Vec::new, |turn| turn.events(&mut packer))
+            earlier.map_or_else(Vec::new, TurnView::events)
         })
     }
 
@@ -374,30 +372,30 @@ impl TurnView {
     }
 
     /// Its events; none where what was packed cannot be read.
-    fn events(&self, packer: &mut EventPacker) -> Vec<Arc<Event>> {
+    fn events(&self) -> Vec<Arc<Event>> {
         match &self.kept {
             TurnRun::Open(open) => open.events.clone(),
             TurnRun::Packed(closed) => {
-                let events = packer.unpack(&closed.events).into_iter().flatten();
+                let events = closed.events.unpack().into_iter().flatten();
                 events.map(Arc::new).collect()
             }
         }
     }
 
     /// Opens it; it stays packed where what was packed cannot be read.
-    fn open(&mut self, packer: &mut EventPacker) {
+    fn open(&mut self) {
         if let TurnRun::Packed(packed) = &self.kept
-            && let Some(open) = OpenRun::unpack(packed, packer)
+            && let Some(open) = OpenRun::unpack(packed)
         {
             self.kept = TurnRun::Open(Box::new(open));
         }
     }
 
     /// Packs it, if it has ended.
-    pub fn close(&mut self, packer: &mut EventPacker) {
+    pub fn close(&mut self) {
         if let TurnRun::Open(open) = &mut self.kept
             && open.run.finish.is_some()
-            && let Some(packed) = open.packed.take().or_else(|| PackedRun::pack(open, packer))
+            && let Some(packed) = open.packed.take().or_else(|| PackedRun::pack(open))
         {
             self.kept = TurnRun::Packed(packed);
         }
@@ -498,8 +496,8 @@ impl OpenRun {
         })
     }
 
-    fn unpack(known: &Arc<PackedRun>, packer: &mut EventPacker) -> Option<Self> {
-        let events = packer.unpack(&known.events)?.into_iter().map(Arc::new);
+    fn unpack(known: &Arc<PackedRun>) -> Option<Self> {
+        let events = known.events.unpack()?.into_iter().map(Arc::new);
         let mut open = Self::from_events(&events.collect::<Vec<_>>())?;
         open.run.end_as(&known.exchange);
         open.packed = Some(known.clone());
@@ -533,12 +531,12 @@ impl OpenRun {
 }
 
 impl PackedRun {
-    fn pack(open: &OpenRun, packer: &mut EventPacker) -> Option<Arc<Self>> {
-        let gradings = Some(open.gradings()).filter(|found| !found.rounds.is_empty());
+    fn pack(open: &OpenRun) -> Option<Arc<Self>> {
+        let gradings = Some(open.gradings()).filter(|found| found.routed.is_some());
         let mut exchange = open.run.exchange.clone();
         exchange.shrink();
         Some(Arc::new(Self {
-            events: packer.pack(&open.events)?,
+            events: PackedEvents::pack(&open.events)?,
             gradings: gradings.map(Box::new),
             exchange,
         }))
@@ -753,10 +751,9 @@ mod tests {
 
     #[test]
     fn ui_prompts_of_a_resumed_conversation_are_bounded_too() {
-        let mut packer = EventPacker::default();
         let closed = (0..80).map(|at| {
             let mut turn = TurnView::from_events(&endpoint(at, 200_000)).unwrap();
-            turn.close(&mut packer);
+            turn.close();
             assert!(turn.prompts_len() > 50_000);
             turn
         });
@@ -830,7 +827,7 @@ mod turn_tests {
             let gradings = gradings.as_ref().map_or(0, |gradings| {
                 let RecordedGradings {
                     limits: _,
-                    complexity: _,
+                    routed: _,
                     rounds,
                 } = &**gradings;
                 let grades = rounds.iter().map(|round| size_of_val(&*round.grades));
@@ -839,13 +836,11 @@ mod turn_tests {
                     + grades.sum::<usize>()
             });
             let of_packed = size_of::<PackedRun>() + exchange_bytes(exchange) + gradings;
-            // The name of the run is kept with its events too.
             size_of::<Self>()
                 + labels.held_bytes()
                 + of_packed
-                + events.len()
+                + events.events_len()
                 + events.prompts_len()
-                + exchange.id.0.len()
         }
     }
 

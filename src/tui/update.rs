@@ -154,7 +154,11 @@ fn refused(model: &mut Model, command: Command) -> Option<Effect> {
         Command::ReadStatistics => sessions::statistics_refused(model),
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
-        Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => {
+        Command::Cancel
+        | Command::Forget
+        | Command::Index(_)
+        | Command::AddSource(_)
+        | Command::KeepSettings(_) => {
             model.warn("The engine is busy; try again.");
         }
     }

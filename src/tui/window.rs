@@ -475,34 +475,37 @@ impl PaletteRow {
 
 // Limits that can be moved, to see what a run would have done within them.
 
-/// A limit that can be moved, as a whole number or in hundredths.
+/// A limit that can be moved, as a whole number or in hundredths. Another one is a row of [`SLIDERS`].
 #[derive(Debug)]
 pub struct Slider {
     /// What it is called.
     pub title: &'static str,
+    /// The setting that it stands for, where there is one.
+    pub setting: Option<&'static str>,
     ends: (u32, u32),
     is_share: bool,
+    value: fn(&RoutingLimits) -> Option<f64>,
+    set: fn(&mut RoutingLimits, f64),
 }
 
 /// All sliders from top to bottom.
-pub static SLIDERS: [Slider; 5] = [
-    Slider::new("keep passages ≥", (0, 100), true),
-    Slider::new("answer if average ≥", (0, 100), true),
-    Slider::new("trust vectors ≥", (0, 100), true),
-    Slider::new("skip grading up to", (0, 100), false),
-    Slider::new("max gradings", (1, 10), false),
+#[rustfmt::skip]
+pub static SLIDERS: [Slider; 7] = [
+    Slider { title: "small talk from ≥", setting: Some("KB_AGENT_CHITCHAT_THRESHOLD"), ends: (1, 100), is_share: true,
+        value: |limits| limits.router.chitchat, set: |limits, value| limits.router.chitchat = Some(value) },
+    Slider { title: "complex from ≥", setting: Some("KB_AGENT_COMPLEX_THRESHOLD"), ends: (1, 100), is_share: true,
+        value: |limits| limits.router.complex, set: |limits, value| limits.router.complex = Some(value) },
+    Slider { title: "keep passages ≥", setting: None, ends: (0, 100), is_share: true,
+        value: |limits| Some(limits.thresholds.keep_from), set: |limits, value| limits.thresholds.keep_from = value },
+    Slider { title: "answer if average ≥", setting: None, ends: (0, 100), is_share: true,
+        value: |limits| Some(limits.thresholds.sufficient_from), set: |limits, value| limits.thresholds.sufficient_from = value },
+    Slider { title: "trust vectors ≥", setting: Some("KB_AGENT_VECTOR_SCORE_THRESHOLD"), ends: (0, 100), is_share: true,
+        value: |limits| Some(limits.vector_score_threshold), set: |limits, value| limits.vector_score_threshold = value },
+    Slider { title: "skip grading up to", setting: Some("KB_AGENT_AUTO_APPROVE_MAX_ITEMS"), ends: (0, 100), is_share: false,
+        value: |limits| Some(limits.auto_approve_max_items as f64), set: |limits, value| limits.auto_approve_max_items = value as usize },
+    Slider { title: "max gradings", setting: Some("KB_AGENT_MAX_ITERATIONS"), ends: (1, 10), is_share: false,
+        value: |limits| Some(f64::from(limits.max_iterations)), set: |limits, value| limits.max_iterations = value as u32 },
 ];
-
-/// Where each of the sliders stands within these limits.
-pub fn slider_values(limits: &RoutingLimits) -> [f64; SLIDERS.len()] {
-    [
-        limits.thresholds.keep_from,
-        limits.thresholds.sufficient_from,
-        limits.vector_score_threshold,
-        limits.auto_approve_max_items as f64,
-        f64::from(limits.max_iterations),
-    ]
-}
 
 /// Where the sliders stand, and which of them the keys move.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -514,14 +517,6 @@ pub struct Sliders {
 }
 
 impl Slider {
-    const fn new(title: &'static str, ends: (u32, u32), is_share: bool) -> Self {
-        Self {
-            title,
-            ends,
-            is_share,
-        }
-    }
-
     fn unit(&self) -> f64 {
         if self.is_share { 100.0 } else { 1.0 }
     }
@@ -529,6 +524,11 @@ impl Slider {
     fn step_of(&self, value: f64) -> u32 {
         let step = (value * self.unit()).round().max(0.0);
         (step as u32).clamp(self.ends.0, self.ends.1)
+    }
+
+    /// Where it stands within these limits; `None` where that was not recorded.
+    pub fn value(&self, limits: &RoutingLimits) -> Option<f64> {
+        (self.value)(limits)
     }
 
     /// A value as a person reads it.
@@ -551,13 +551,16 @@ impl Sliders {
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
-    /// Moves the selected one, from where the run had it.
+    /// Moves the selected one, from where the run had it; one that was not recorded stays.
     pub fn step(&mut self, by: i64, recorded: &RoutingLimits) {
         let (at, slider) = (self.selected, &SLIDERS[self.selected]);
-        let step = |limits: &RoutingLimits| slider.step_of(slider_values(limits)[at]);
-        let moved = i64::from(step(&self.limits(recorded))).saturating_add(by);
+        let step = |limits: &RoutingLimits| slider.value(limits).map(|value| slider.step_of(value));
+        let (Some(was), Some(is)) = (step(recorded), step(&self.limits(recorded))) else {
+            return;
+        };
+        let moved = i64::from(is).saturating_add(by);
         let moved = moved.clamp(slider.ends.0.into(), slider.ends.1.into()) as u32;
-        self.moved[at] = Some(moved).filter(|moved| *moved != step(recorded));
+        self.moved[at] = Some(moved).filter(|moved| *moved != was);
     }
 
     /// All as the run had them.
@@ -570,20 +573,26 @@ impl Sliders {
         self.moved[at].is_some()
     }
 
+    /// Those that were moved, each with its value.
+    fn moved(&self) -> impl Iterator<Item = (&'static Slider, f64)> {
+        let moved = SLIDERS.iter().zip(self.moved);
+        moved.filter_map(|(slider, step)| Some((slider, f64::from(step?) / slider.unit())))
+    }
+
+    /// The settings of those that were moved, with their values.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let settings = self.moved().filter_map(|(slider, value)| {
+            Some((slider.setting?.to_owned(), slider.value_text(value)))
+        });
+        settings.collect()
+    }
+
     /// The limits that they stand for, over those that the run kept to.
     pub fn limits(&self, recorded: &RoutingLimits) -> RoutingLimits {
-        let mut values = slider_values(recorded);
-        for (at, moved) in self.moved.iter().enumerate() {
-            let moved = moved.map(|step| f64::from(step) / SLIDERS[at].unit());
-            values[at] = moved.unwrap_or(values[at]);
-        }
-        let [keep, sufficient, vector, items, gradings] = values;
         let mut limits = *recorded;
-        limits.thresholds.keep_from = keep;
-        limits.thresholds.sufficient_from = sufficient;
-        limits.vector_score_threshold = vector;
-        limits.auto_approve_max_items = items as usize;
-        limits.max_iterations = gradings as u32;
+        for (slider, value) in self.moved() {
+            (slider.set)(&mut limits, value);
+        }
         limits
     }
 }
@@ -637,14 +646,18 @@ mod sliders_tests {
         };
         let mut sliders = Sliders::default();
         assert_eq!(sliders.limits(&recorded), recorded);
+        // What was not recorded is not moved.
+        sliders.step(5, &recorded);
+        assert!(!sliders.is_moved(0));
+        sliders.select(2);
         sliders.step(5, &recorded);
         assert!((sliders.limits(&recorded).thresholds.keep_from - 0.35).abs() < 1e-9);
         sliders.step(-5, &recorded);
-        assert!(!sliders.is_moved(0));
+        assert!(!sliders.is_moved(2));
         sliders.step(-500, &recorded);
         assert!(sliders.limits(&recorded).thresholds.keep_from.abs() < 1e-9);
         sliders.select(9);
-        assert_eq!(sliders.selected, 4);
+        assert_eq!(sliders.selected, SLIDERS.len() - 1);
         sliders.step(-9, &recorded);
         assert_eq!(sliders.limits(&recorded).max_iterations, 1);
         sliders.step(99, &recorded);

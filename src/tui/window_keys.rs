@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
+use crate::protocol::Command;
 use crate::text::one_line;
 
 use super::focus::{quit, report};
@@ -57,6 +58,9 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option
 }
 
 fn act(model: &mut Model, action: Action) -> Option<Effect> {
+    if action == Action::KeepSettings {
+        return keep_settings(model);
+    }
     if move_slider(model, action) || rerun::act(model, action) {
         return None;
     }
@@ -184,6 +188,19 @@ fn unfold(model: &mut Model) {
         }
         window.list.selected = head;
     }
+}
+
+/// The limits that were moved become settings, as far as there are settings for them.
+fn keep_settings(model: &mut Model) -> Option<Effect> {
+    let Some(Overlay::WhatIf(sliders)) = model.shown_overlay() else {
+        return None;
+    };
+    let settings = sliders.settings();
+    if settings.is_empty() {
+        model.inform("Nothing to keep: no limit that is a setting was moved.");
+        return None;
+    }
+    Some(Effect::Send(Command::KeepSettings(settings)))
 }
 
 /// An action in the window of limits; `false` where it is none.

@@ -94,18 +94,25 @@ async fn a_call_that_fails_is_noted_with_what_was_sent() {
 #[test]
 fn an_offline_plan_says_what_decided_it_and_calls_no_model() {
     let demo = Workplace::with_demo();
-    for (question, cue, has_weight) in table![
-        "Compare vector_search with grep_search", "two things are compared", false;
-        "What is corrective grading?", "one meaning is asked for; nothing to compare", true;
-        "hello there", "small talk; nothing to look up", true;
+    for (question, cue, measured) in table![
+        "Compare vector_search with grep_search", "two things are compared", None;
+        "What is corrective grading?", "one meaning is asked for; nothing to compare", Some("complex");
+        "hello there", "small talk; nothing to look up", Some("chitchat");
     ] {
         let emitted = demo.ask(&[question]);
         assert!(events(&emitted, "model_called").is_empty());
         let because = &events(&emitted, "routing_plan")[0]["because"];
         assert_eq!(because[0]["cue"], cue, "{because}");
-        // The sentence is for people; what was measured stands behind it.
+        // The sentence is for people; what was measured stands behind it, with its threshold.
         assert!(!because[0]["weight"].is_number(), "{because}");
-        assert_eq!(because[1]["weight"].is_number(), has_weight, "{because}");
+        assert_eq!(because[1]["cue"].as_str(), measured, "{because}");
+        for number in ["probability", "threshold"] {
+            assert_eq!(
+                because[1][number].is_number(),
+                measured.is_some(),
+                "{because}"
+            );
+        }
     }
     // The user decided, and no rule did.
     let emitted = demo.ask(&["--route", "complex", "What is corrective grading?"]);

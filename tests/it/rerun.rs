@@ -274,6 +274,15 @@ async fn an_instruction_stands_in_the_prompt_of_the_node_at_which_the_run_begins
     bodies[2].must_hold("The person adds: Be exact.");
     bodies[2].must_lack("One word.");
 
+    // Over another knowledge base only where that one is named.
+    let refused = place.run(&["ask", "--from", "last:synthesize"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let kb = place.path().join("kb").canonicalize().unwrap();
+    one_line(&refused).must_hold(&format!(
+        "searched another knowledge base, kb: give --kb {}",
+        kb.display()
+    ));
+
     // The built-in engine follows none, and says so.
     let from = [
         "ask",

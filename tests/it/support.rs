@@ -128,15 +128,11 @@ impl Reasoner for ScriptedReasoner {
         self.trouble(NodeName::AnalyzeAndRoute).await?;
         let (plan, reply) = self.next(0, &self.script.analyses).unwrap_or_default();
         Ok(Analysis {
-            because: Vec::new(),
             plan,
-            search_hint: None,
             reply: reply.map(str::to_owned),
-            small_talk: None,
             usage: Usage::ONE_CALL,
             warnings: self.caveats(),
-            by: None,
-            built_in: None,
+            ..Analysis::default()
         })
     }
 

@@ -135,15 +135,10 @@ impl Reasoner for Scripted {
 
     async fn analyze(&self, _: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         Ok(Analysis {
-            because: Vec::new(),
             plan: plan_for(self.0.complexity),
-            search_hint: None,
             reply: (self.0.complexity == Complexity::Chitchat).then(|| "Hello!".to_owned()),
-            small_talk: None,
             usage: Usage::ONE_CALL,
-            warnings: Vec::new(),
-            by: None,
-            built_in: None,
+            ..Analysis::default()
         })
     }
 

@@ -58,7 +58,9 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     let event = EventBody::RoutingPlan {
         plan: plan.clone(),
         because: analysis.because,
+        reason: analysis.reason,
         built_in: analysis.built_in,
+        built_in_because: analysis.built_in_because,
     };
     run.events.emit(event).await;
 

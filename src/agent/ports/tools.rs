@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use super::{Caveat, WaitSink};
-use crate::domain::{Evidence, Question, ToolCall};
+use crate::domain::{Evidence, Question, SearchedBase, ToolCall};
 use crate::text::Trouble;
 
 /// The retrieval tools.
@@ -44,6 +44,11 @@ pub trait Toolbox: Send + Sync {
     /// something, and the whole where a heading or a document is called so. `None` where nobody can tell.
     async fn spoken_of(&self, question: &Question) -> Option<Vec<String>> {
         let _ = question;
+        None
+    }
+
+    /// The knowledge base that is searched; `None` where there is none to name.
+    fn base(&self) -> Option<SearchedBase> {
         None
     }
 

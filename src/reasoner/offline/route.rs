@@ -48,52 +48,49 @@ pub fn route(
         }
     };
     let small_talk = talk(text);
-    let talk_from = thresholds.chitchat;
-    let talk_from = talk_from.unwrap_or(table(language).small_talk_from);
-    let seems_talk = small_talk >= talk_from && !wants_knowledge(question);
-    let seems_talk = seems_talk && failed.is_empty();
+    let usual_talk_from = table(language).small_talk_from;
+    let talk_from = thresholds.chitchat.unwrap_or(usual_talk_from);
     let is_social = is_all_social(text, language);
     let topics = known.spoken_of.filter(|topics| {
         let is_named = topics.contains(&question.subject);
-        seems_talk && (!is_social || is_named && !greets(question))
+        !is_social || is_named && !greets(question)
     });
     let why_looked_up = topics.and_then(|topics| reason_to_search(question, topics));
-    let seems_talk = seems_talk && why_looked_up.is_none();
+    // Where something else decides, the threshold does not.
+    let may_be_talk = failed.is_empty() && !wants_knowledge(question) && why_looked_up.is_none();
+    let seems_talk = may_be_talk && small_talk >= talk_from;
     let is_talk = forced.map_or(seems_talk, |it| it == Complexity::Chitchat);
-    let (plan, mut because) = if is_talk {
-        let plan = RoutingPlan {
+    let mut because = Reasons::default();
+    if may_be_talk && vector.is_some() {
+        because.measure(Complexity::Chitchat, small_talk, talk_from, usual_talk_from);
+    }
+    let plan = if is_talk {
+        because.sentence = Some("small talk; nothing to look up".to_owned());
+        because.words = deciding_words(text, talk);
+        because.measure_complexity(question, thresholds);
+        RoutingPlan {
             query_type: QueryType::Chitchat,
             complexity: Complexity::Chitchat,
             ..RoutingPlan::default()
-        };
-        let reason = "small talk; nothing to look up";
-        (plan, reasons(reason, "chitchat", text, talk))
+        }
     } else {
-        let (plan, mut because) = plan_knowledge(question, forced, failed, thresholds);
-        let doubt = match why_looked_up {
-            Some(why) => Some(format!("small talk, but {why}")),
-            None if (DECIDING_FROM..talk_from).contains(&small_talk) => {
-                Some(format!("small talk ({talk_from:.2} needed)"))
-            }
-            None => None,
-        };
-        because.extend(doubt.map(|cue| Cue {
-            cue,
-            weight: Some(small_talk),
-        }));
-        (plan, because)
+        let plan = plan_knowledge(question, forced, failed, thresholds, &mut because);
+        let doubt = why_looked_up.filter(|_| small_talk >= talk_from);
+        let doubt = doubt.map(|why| Cue::weighed(format!("small talk, but {why}"), small_talk));
+        because.words.extend(doubt);
+        plan
     };
-    if forced.is_some() {
-        because.clear();
-    }
+    let because = forced.map_or_else(|| because.into_cues(plan.complexity), |_| Vec::new());
     Analysis {
         plan,
         reply: is_talk.then(|| reply(text, language)),
         search_hint: search_hint(question).filter(|_| is_talk && forced.is_none()),
         because,
+        reason: None,
         small_talk: Some(small_talk),
         by: None,
         built_in: None,
+        built_in_because: Vec::new(),
         usage: Usage::ONE_CALL,
         warnings: Vec::new(),
     }
@@ -141,19 +138,21 @@ fn wants_knowledge(question: &Question) -> bool {
     goes_on || matches!(question.parts, Parts::Sides { .. })
 }
 
-/// The plan of a question that is looked up, and what decided it.
+/// The plan of a question that is looked up; what decided it goes to `because`.
 fn plan_knowledge(
     question: &Question,
     forced: Option<Complexity>,
     failed: &[ToolRecord],
     thresholds: RouterThresholds,
-) -> (RoutingPlan, Vec<Cue>) {
-    let (judged, because) = if failed.is_empty() {
-        complexity(question, thresholds)
+    because: &mut Reasons,
+) -> RoutingPlan {
+    let judged = if failed.is_empty() {
+        complexity(question, thresholds, because)
     } else {
         // Only a complex question is graded, so one that comes back was complex.
         let reason = "nothing useful was found before; another way is tried";
-        (Complexity::Complex, vec![sentence(reason)])
+        because.sentence = Some(reason.to_owned());
+        Complexity::Complex
     };
     let query_type = query_type(question);
     let mut plan = RoutingPlan {
@@ -166,33 +165,48 @@ fn plan_knowledge(
         rewritten: None,
     };
     plan.reconcile();
-    (plan, because)
+    plan
 }
 
 /// Whether a question needs several look-ups: it has parts, or the weights say so.
-fn complexity(question: &Question, thresholds: RouterThresholds) -> (Complexity, Vec<Cue>) {
+fn complexity(
+    question: &Question,
+    thresholds: RouterThresholds,
+    because: &mut Reasons,
+) -> Complexity {
     let text = question.text.as_str();
-    let judge = |text: &str| learned::complexity(text, question.language);
-    let simple = reason_of_simple(question.kind);
-    let reason = match &question.parts {
-        Parts::Sides { .. } => "two things are compared",
-        Parts::Several { .. } => "several questions are asked at once",
-        Parts::One => {
-            let Some(chance) = judge(text) else {
-                return (Complexity::Simple, vec![sentence(&simple)]);
-            };
-            let chance_of = |text: &str| judge(text).unwrap_or_default();
-            let complex_from = thresholds.complex;
-            if chance >= complex_from.unwrap_or(table(question.language).complex_from) {
-                let reason = "the question ties several facts together";
-                let because = reasons(reason, "complex", text, chance_of);
-                return (Complexity::Complex, because);
-            }
-            let because = reasons(&simple, "simple", text, |text| 1.0 - chance_of(text));
-            return (Complexity::Simple, because);
+    let chance_of = |text: &str| learned::complexity(text, question.language).unwrap_or_default();
+    let (route, reason) = match &question.parts {
+        Parts::Sides { .. } => (Complexity::Complex, "two things are compared".to_owned()),
+        Parts::Several { .. } => {
+            let reason = "several questions are asked at once";
+            (Complexity::Complex, reason.to_owned())
         }
+        Parts::One => match because.measure_complexity(question, thresholds) {
+            Some(true) => {
+                because.words = deciding_words(text, chance_of);
+                let reason = "the question ties several facts together";
+                (Complexity::Complex, reason.to_owned())
+            }
+            is_complex => {
+                if is_complex.is_some() {
+                    because.words = deciding_words(text, |text| 1.0 - chance_of(text));
+                }
+                (Complexity::Simple, reason_of_simple(question.kind))
+            }
+        },
     };
-    (Complexity::Complex, vec![sentence(reason)])
+    because.sentence = Some(reason);
+    route
+}
+
+/// The thresholds that decide over a question: those that are set, else those of its language.
+pub fn effective_thresholds(set: RouterThresholds, language: Language) -> RouterThresholds {
+    let table = table(language);
+    RouterThresholds {
+        chitchat: set.chitchat.or(Some(table.small_talk_from)),
+        complex: set.complex.or(Some(table.complex_from)),
+    }
 }
 
 /// The parts as questions that stand alone.
@@ -265,8 +279,55 @@ fn is_all_social(message: &str, language: Language) -> bool {
         && table.uncovered(&lists, &tokens).is_empty()
 }
 
-// What decided a route: a sentence for people, then the probability that was measured and the words that it rests
-// on most.
+// What decided a route: a sentence for people, then what was measured, each with its threshold, and the words that
+// the probability rests on most.
+
+/// What decided a route, as far as that is known.
+#[derive(Default)]
+struct Reasons {
+    sentence: Option<String>,
+    measures: Vec<Cue>,
+    words: Vec<Cue>,
+    /// Whether a threshold that is set decides otherwise than that of the language, so that no sentence holds.
+    is_by_threshold: bool,
+}
+
+impl Reasons {
+    /// Holds a probability against its threshold. Returns whether the route is taken.
+    fn measure(&mut self, route: Complexity, probability: f64, from: f64, usual: f64) -> bool {
+        let is_taken = probability >= from;
+        self.is_by_threshold |= is_taken != (probability >= usual);
+        self.measures.push(Cue::measured(route, probability, from));
+        is_taken
+    }
+
+    /// Whether a question is complex by what was learned; `None` where nothing was learned in its language, or where
+    /// its parts decide.
+    fn measure_complexity(
+        &mut self,
+        question: &Question,
+        thresholds: RouterThresholds,
+    ) -> Option<bool> {
+        if !question.parts.is_one() {
+            return None;
+        }
+        let chance = learned::complexity(&question.text, question.language)?;
+        let usual = table(question.language).complex_from;
+        let from = thresholds.complex.unwrap_or(usual);
+        Some(self.measure(Complexity::Complex, chance, from, usual))
+    }
+
+    /// The measure that decided comes first: of small talk its own, else that of a complex question.
+    fn into_cues(mut self, route: Complexity) -> Vec<Cue> {
+        if route != Complexity::Chitchat {
+            self.measures.reverse();
+        }
+        let sentence = self.sentence.filter(|_| !self.is_by_threshold);
+        let sentence = sentence.map(|reason| Cue::sentence(&reason));
+        let measured = self.measures.into_iter().chain(self.words);
+        sentence.into_iter().chain(measured).collect()
+    }
+}
 
 /// Most words that a reason lists.
 const WORDS: usize = 3;
@@ -274,12 +335,6 @@ const WORDS: usize = 3;
 const DECIDING_FROM: f64 = 0.05;
 /// Longer questions are not taken apart word by word.
 const MOST_WORDS: usize = 40;
-
-/// A reason as a sentence.
-pub fn sentence(reason: &str) -> Cue {
-    let cue = reason.to_owned();
-    Cue { cue, weight: None }
-}
 
 /// Why a question needs one look-up only.
 pub fn reason_of_simple(kind: QuestionKind) -> String {
@@ -295,9 +350,9 @@ pub fn reason_of_simple(kind: QuestionKind) -> String {
     format!("one {asked} is asked for; nothing to compare")
 }
 
-/// The reason, the probability that `judge` gives the route `name` for a text, and the words without which it falls
-/// most, each with by how much. What is written without spaces has no words.
-pub fn reasons(reason: &str, name: &str, text: &str, judge: impl Fn(&str) -> f64) -> Vec<Cue> {
+/// The words without which the probability that `judge` gives falls most, each with by how much. What is written
+/// without spaces has no words.
+fn deciding_words(text: &str, judge: impl Fn(&str) -> f64) -> Vec<Cue> {
     let whole = judge(text);
     let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS + 1).collect();
     let mut falls: Vec<(&str, f64)> = Vec::new();
@@ -312,14 +367,9 @@ pub fn reasons(reason: &str, name: &str, text: &str, judge: impl Fn(&str) -> f64
     falls.truncate(WORDS);
     let falls = falls.into_iter().map(|(word, fall)| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        (format!("\"{word}\""), fall)
+        Cue::weighed(format!("\"{word}\""), fall)
     });
-    let measured = std::iter::once((name.to_owned(), whole)).chain(falls);
-    let measured = measured.map(|(cue, weight)| Cue {
-        cue,
-        weight: Some(weight),
-    });
-    std::iter::once(sentence(reason)).chain(measured).collect()
+    falls.collect()
 }
 
 // The kind of looking-up, and the tools worth trying.
@@ -367,7 +417,7 @@ pub fn tools_for(kind: QueryType, literals: &Literals, failed: &[ToolRecord]) ->
 mod tests {
     use super::*;
     use crate::agent::ports::EmbedError;
-    use crate::domain::ToolName;
+    use crate::domain::{ToolName, measure_of, measures_in_words, spoken_reasons};
     use crate::reasoner::offline::question::read;
 
     /// Measures nothing, so that the words decide alone.
@@ -414,9 +464,12 @@ mod tests {
             routed_from(thresholds, text).plan.complexity
         };
         let because = routed("that was a nice talk").because;
-        let near_miss = because.last().unwrap();
-        assert_eq!(near_miss.cue, "small talk (0.80 needed)");
-        assert_eq!(near_miss.weight, Some(talk));
+        assert_eq!(because[0].cue, "one fact is asked for; nothing to compare");
+        assert_eq!(
+            measure_of(&because, Complexity::Chitchat),
+            Some((talk, 0.8))
+        );
+        assert!(measure_of(&because, Complexity::Complex).is_some());
         for (chitchat, expected) in [
             (None, Complexity::Simple),
             (Some(talk), Complexity::Chitchat),
@@ -432,6 +485,22 @@ mod tests {
             let taken = complexity(None, complex, "Which of the rules saves the most calls?");
             assert_eq!(taken, expected, "{complex:?}");
         }
+        // The sentence of a cue does not hold where only the threshold made the route.
+        let question = "Who wrote the ticket about the grader that also changed the plan node?";
+        let chance = measure_of(&routed(question).because, Complexity::Complex);
+        let (chance, usual) = chance.unwrap();
+        assert!(chance >= usual, "{chance}");
+        let thresholds = RouterThresholds {
+            complex: Some(chance + 0.01),
+            ..RouterThresholds::default()
+        };
+        let because = routed_from(thresholds, question).because;
+        assert_eq!(spoken_reasons(&because).count(), 0, "{because:?}");
+        let words = measures_in_words(&because).unwrap();
+        assert!(
+            words.starts_with("complex 0.") && words.contains(" < "),
+            "{words}"
+        );
     }
 
     #[test]
@@ -586,10 +655,9 @@ mod reasons_tests {
     #[test]
     fn a_word_counts_by_what_goes_without_it() {
         let judge = |text: &str| if text.contains("both") { 0.9 } else { 0.2 };
-        let cues = reasons("two", "complex", "so both, then", judge);
-        let names: Vec<&str> = cues.iter().map(|cue| cue.cue.as_str()).collect();
-        assert_eq!(names, ["two", "complex", "\"both\""]);
-        assert!((cues[2].weight.unwrap() - 0.7).abs() < 1e-9);
-        assert_eq!(reasons("two", "complex", "both", judge).len(), 2);
+        let cues = deciding_words("so both, then", judge);
+        assert_eq!((cues.len(), cues[0].cue.as_str()), (1, "\"both\""));
+        assert!((cues[0].weight.unwrap() - 0.7).abs() < 1e-9);
+        assert!(deciding_words("both", judge).is_empty());
     }
 }

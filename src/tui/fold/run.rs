@@ -28,6 +28,10 @@ pub struct RunView {
     pub plan: Option<RoutingPlan>,
     /// What decided it, where the engine could tell.
     pub because: Vec<Cue>,
+    /// Why a model took its route.
+    pub reason: Option<String>,
+    /// What the built-in router went by beside a model.
+    pub built_in_because: Vec<Cue>,
     /// The route of a model and that of the built-in router beside it, of the first analysis.
     pub two_routes: Option<(Complexity, Complexity)>,
     /// The path as it ran.
@@ -128,13 +132,17 @@ impl RunView {
             EventBody::RoutingPlan {
                 plan,
                 because,
+                reason,
                 built_in,
+                built_in_because,
             } => {
                 self.exchange.planned = Some(plan.complexity);
                 let two_routes = built_in.map(|built_in| (plan.complexity, built_in));
                 self.two_routes = self.two_routes.or(two_routes);
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
+                self.reason.clone_from(reason);
+                self.built_in_because.clone_from(built_in_because);
             }
             EventBody::ToolCalled { call, by } => self.tools.push(ToolUse {
                 call: call.clone(),

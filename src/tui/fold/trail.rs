@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::domain::{
-    EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, ToolName, dollars, spoken_reasons,
+    EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, ToolName, dollars, measures_in_words,
+    spoken_reasons,
 };
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, Timestamp};
 use crate::text::{duration, one_line, sanitize};
@@ -210,6 +211,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             }
             parts.extend((!tools.is_empty()).then(|| tools.join(", ")));
             parts.extend(spoken_reasons(because).map(str::to_owned));
+            parts.extend(measures_in_words(because));
             parts.join(" · ")
         }
         EventBody::ToolCalled { call, .. } => format!("{} · {}", call.tool(), call.subject()),

@@ -190,14 +190,19 @@ impl WindowRows<'_> {
             EventBody::RoutingPlan {
                 plan,
                 because,
+                reason,
                 built_in,
+                built_in_because,
             } => {
                 self.plan(plan);
                 for cue in because {
                     self.labelled("because", cue_words(cue));
                 }
+                if let Some(reason) = reason {
+                    self.labelled("because", Row::new(Ink::Text, one_line(reason, 400)));
+                }
                 if let Some(built_in) = built_in {
-                    let opinion = second_opinion(plan.complexity, *built_in);
+                    let opinion = second_opinion(plan.complexity, *built_in, built_in_because);
                     self.labelled("beside", opinion);
                 }
             }

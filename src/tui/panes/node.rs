@@ -1,7 +1,8 @@
 //! One node on one line: its state, its time, its calls, what it did.
 
 use crate::domain::{
-    Complexity, Cue, DecidedBy, GradedBy, NodeName, QueryType, ToolCall, spoken_reasons,
+    Complexity, Cue, DecidedBy, GradedBy, NodeName, QueryType, ToolCall, measures_in_words,
+    spoken_reasons,
 };
 use crate::protocol::Mode;
 use crate::text::{duration, one_line};
@@ -181,9 +182,11 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
     match name {
         NodeName::AnalyzeAndRoute => {
             let opinion = run.two_routes;
-            let opinion = opinion.map(|(of_model, built_in)| second_opinion(of_model, built_in));
+            let opinion = opinion.map(|(of_model, built_in)| {
+                second_opinion(of_model, built_in, &run.built_in_because)
+            });
             rows.extend(opinion.map(|row| (Rank::Cue, row)));
-            rows.extend(because(run).map(|row| (Rank::Cue, row)));
+            rows.extend(because(run).into_iter().map(|row| (Rank::Cue, row)));
             let plan = run.plan.as_ref();
             rows.extend(plan.and_then(|plan| plan.rewritten.as_ref()).map(|text| {
                 let row = Row::new(Ink::Dim, "searched as ");
@@ -207,39 +210,56 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
     rows.map(|(rank, row)| (rank, row.fit(width))).collect()
 }
 
-/// What decided the route, in words; what weighed how much is in the node's detail.
-fn because(run: &RunView) -> Option<Row> {
-    let plan = run.plan.as_ref()?;
+/// What decided the route: the sentences, and what was held against thresholds. What each word weighed is in the
+/// node's detail.
+fn because(run: &RunView) -> Vec<Row> {
+    let Some(plan) = &run.plan else {
+        return Vec::new();
+    };
     if run.forced.is_some() {
         let row = Row::new(Ink::Dim, "forced: you chose ");
-        return Some(row.add(Ink::Text, plan.complexity.as_str()));
+        return vec![row.add(Ink::Text, plan.complexity.as_str())];
     }
     if run.because.is_empty() {
-        let own = Row::new(Ink::Dim, "the model's own plan");
-        return (run.mode == Mode::Llm).then_some(own);
+        let own = match &run.reason {
+            Some(reason) => Row::new(Ink::Dim, "the model: ").add(Ink::Text, one_line(reason, 200)),
+            None => Row::new(Ink::Dim, "the model's own plan"),
+        };
+        return Some(own)
+            .filter(|_| run.mode == Mode::Llm)
+            .into_iter()
+            .collect();
     }
     let reasons: Vec<&str> = spoken_reasons(&run.because).collect();
-    let reasons = one_line(&reasons.join("; "), 200);
-    Some(Row::new(Ink::Dim, "because ").add(Ink::Text, reasons))
+    let reasons = Some(one_line(&reasons.join("; "), 200)).filter(|reasons| !reasons.is_empty());
+    let lines = reasons.into_iter().chain(measured_line(&run.because));
+    let because = |(at, line): (usize, String)| {
+        let before = if at == 0 { "because " } else { "        " };
+        Row::new(Ink::Dim, before).add(Ink::Text, line)
+    };
+    lines.enumerate().map(because).collect()
 }
 
 /// What the built-in router says beside the route of a model; marked where the two disagree.
-pub fn second_opinion(of_model: Complexity, built_in: Complexity) -> Row {
-    if built_in == of_model {
-        return Row::new(Ink::Dim, "the built-in router agrees");
-    }
-    let row = Row::new(Ink::Warning, "≠ the built-in router: ");
-    row.add(route_ink(built_in), built_in.as_str())
+pub fn second_opinion(of_model: Complexity, built_in: Complexity, because: &[Cue]) -> Row {
+    let row = if built_in == of_model {
+        Row::new(Ink::Dim, "the built-in router agrees")
+    } else {
+        let row = Row::new(Ink::Warning, "≠ the built-in router: ");
+        row.add(route_ink(built_in), built_in.as_str())
+    };
+    let measured = measured_line(because).map(|words| format!(" · {words}"));
+    row.add(Ink::Dim, measured.unwrap_or_default())
 }
 
-/// A sentence or a rule as it stands, a measure with its weight, a word with what it adds.
+fn measured_line(because: &[Cue]) -> Option<String> {
+    Some(one_line(&measures_in_words(because)?, 200))
+}
+
+/// A sentence or a rule as it stands, a measure with its threshold, a word with what it adds.
 pub fn cue_words(cue: &Cue) -> Row {
-    let row = Row::new(Ink::Text, one_line(&cue.cue, 80));
-    match cue.weight {
-        None => row,
-        Some(weight) if cue.cue.starts_with('"') => row.add(Ink::Dim, format!(" +{weight:.2}")),
-        Some(weight) => row.add(Ink::Dim, format!(" {weight:.2}")),
-    }
+    let figure = cue.figure().map(|figure| format!(" {figure}"));
+    Row::new(Ink::Text, one_line(&cue.cue, 80)).add(Ink::Dim, figure.unwrap_or_default())
 }
 
 /// Query type, tools and keywords.

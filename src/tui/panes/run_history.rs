@@ -107,13 +107,14 @@ fn lines(history: &RunHistory) -> Vec<StatisticsRow> {
     lines.push(rate("any", &total.fast_path, &|day| day.fast_path));
     for kind in &total.by_path_type {
         let path_type = kind.path_type;
-        let of_day = |day: &RunStatistics| day.of_path_type(path_type);
+        let of_day = |day: &RunStatistics| day.hits_of(path_type, None);
         lines.push(rate(path_type.as_str(), &kind.hits, &of_day));
         let rules = total.by_rule_name.iter();
         for rule in rules.filter(|rule| rule.path_type == path_type) {
-            let name = one_line(&rule.rule_name, 40);
+            let rule_name = rule.rule_name.as_deref();
+            let name = one_line(rule_name.unwrap_or_default(), 40);
             if name != path_type.as_str() {
-                let of_day = |day: &RunStatistics| day.of_rule(path_type, &rule.rule_name);
+                let of_day = |day: &RunStatistics| day.hits_of(path_type, rule_name);
                 lines.push(rate(&format!("  {name}"), &rule.hits, &of_day));
             }
         }
@@ -125,14 +126,10 @@ fn lines(history: &RunHistory) -> Vec<StatisticsRow> {
     };
     lines.extend(heading("Time"));
     lines.push(time("whole runs", &total.latency, &|day| day.latency));
-    for of in &total.latency_by_route {
-        let label = format!("  {}", of.route.as_str());
-        lines.push(time(&label, &of.latency, &|day| day.of_route(of.route)));
-    }
-    for of in &total.latency_by_node {
-        lines.push(time(of.node.as_str(), &of.latency, &|day| {
-            day.of_node(of.node)
-        }));
+    for of in total.latency_by_route.iter().chain(&total.latency_by_node) {
+        let indent = if of.route.is_some() { "  " } else { "" };
+        let label = format!("{indent}{}", of.name());
+        lines.push(time(&label, &of.latency, &|day| day.latency_of(of)));
     }
     if let Some((first, last)) = history.period() {
         let words = format!(

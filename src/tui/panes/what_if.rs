@@ -1,15 +1,15 @@
 //! The window that asks what a run would have done within other limits.
 
 use crate::domain::{
-    Change, Complexity, Decision, EDGES, Edge, Forecast, GradedBy, NodeName, Round, RoutingLimits,
-    Unknown, WhatIf,
+    Change, Complexity, Decision, EDGES, Edge, Forecast, GradedBy, NodeName, Round, RoutedQuestion,
+    RoutingLimits, Unknown, WhatIf,
 };
 use crate::protocol::RecordedGradings;
 use crate::tui::fold::{Grading, why};
 use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad, wrap_plain};
 use crate::tui::model::Model;
 use crate::tui::turns::TurnView;
-use crate::tui::window::{SLIDERS, Sliders, slider_values};
+use crate::tui::window::{SLIDERS, Sliders};
 
 use super::wording::reason_ink;
 
@@ -31,15 +31,49 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     let recorded = turn.gradings();
     let wanted = sliders.limits(&recorded.limits);
     let result = recorded.what_if(&wanted);
-    let (was, now) = (slider_values(&recorded.limits), slider_values(&wanted));
-    let slider = |at| slider_row(at, sliders, was[at], now[at], width).fit(width);
-    let mut rows: Vec<Row> = (0..SLIDERS.len()).map(slider).collect();
+    let slider = |at: usize| {
+        let value = |limits: &RoutingLimits| SLIDERS[at].value(limits);
+        match (value(&recorded.limits), value(&wanted)) {
+            (Some(was), Some(now)) => slider_row(at, sliders, was, now, width),
+            _ => slider_head(at, sliders).add(Ink::Dim, "not recorded"),
+        }
+    };
+    let mut rows: Vec<Row> = (0..SLIDERS.len()).map(|at| slider(at).fit(width)).collect();
     rows.push(Row::default());
+    rows.extend(
+        recorded
+            .routed
+            .and_then(|routed| route_row(routed, &result)),
+    );
     rows.extend(rounds(&result, &recorded.limits, &wanted, width));
     rows.extend(wrap_plain(&consequence(&result, &recorded), width));
     rows.push(Row::default());
     rows.extend(wrap_plain(&sweep(model, sliders), width));
     rows
+}
+
+fn slider_head(at: usize, sliders: &Sliders) -> Row {
+    let (sign, ink) = if sliders.selected == at {
+        ("▸ ", Ink::Focus)
+    } else {
+        ("  ", Ink::Text)
+    };
+    Row::new(ink, sign).add(ink, pad(SLIDERS[at].title, TITLE))
+}
+
+/// What the built-in router measured, and the route that follows where it is another one.
+fn route_row(routed: RoutedQuestion, result: &WhatIf) -> Option<Row> {
+    let measured = [
+        (Complexity::Complex, routed.complex),
+        (Complexity::Chitchat, routed.chitchat),
+    ];
+    let measured = measured
+        .iter()
+        .filter_map(|(route, measured)| Some(format!(" · P({route}) {:.2}", (*measured)?)));
+    let measured: String = measured.collect();
+    let row = Row::new(Ink::Text, routed.taken.as_str()).add(Ink::Dim, &measured);
+    let other = result.route.map(|route| format!(" → {route}"));
+    (!measured.is_empty()).then(|| row.add(Ink::Weak, other.unwrap_or_default()))
 }
 
 fn slider_row(at: usize, sliders: &Sliders, recorded: f64, wanted: f64, width: usize) -> Row {
@@ -49,14 +83,9 @@ fn slider_row(at: usize, sliders: &Sliders, recorded: f64, wanted: f64, width: u
     let track = track.min(width.saturating_sub(TITLE + VALUE)).max(3);
     let slider = &SLIDERS[at];
     let is_moved = sliders.is_moved(at);
-    let (sign, ink) = if sliders.selected == at {
-        ("▸ ", Ink::Focus)
-    } else {
-        ("  ", Ink::Text)
-    };
     let cell_of = |value| (slider.share(value) * (track - 1) as f64).round() as usize;
     let (now, was) = (cell_of(wanted), cell_of(recorded));
-    let mut row = Row::new(ink, sign).add(ink, pad(slider.title, TITLE));
+    let mut row = slider_head(at, sliders);
     for cell in 0..track {
         let (ink, sign) = match cell {
             _ if cell == now => (if is_moved { Ink::Weak } else { Ink::Focus }, "●"),
@@ -178,13 +207,20 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
     let ends = would.is_some_and(|would| would.next() == Some(NodeName::Synthesize));
     let kept = would.map_or(0, Decision::kept_count);
     let kept = grouped_plural(kept, "item");
+    if let (Some(route), Some(routed)) = (result.route, recorded.routed) {
+        let words = format!(
+            "Another way: {route} instead of {}; what that would find was not recorded.",
+            routed.taken
+        );
+        return Row::new(Ink::Weak, words);
+    }
     let (ink, words) = match result.change {
         Change::Nothing if result.rounds.is_empty() => {
-            let route = recorded.complexity.map_or("this run", Complexity::as_str);
-            let words = format!(
-                "Nothing was graded ({route}): these limits decide nothing here. \
-                 KB_AGENT_CHITCHAT_THRESHOLD and KB_AGENT_COMPLEX_THRESHOLD move the built-in router."
-            );
+            let route = recorded
+                .routed
+                .map_or("this run", |routed| routed.taken.as_str());
+            let words =
+                format!("Nothing was graded ({route}): only the router's limits decide here.");
             return Row::new(Ink::Dim, words);
         }
         Change::Nothing => (Ink::Dim, "No decision would change."),

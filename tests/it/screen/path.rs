@@ -21,6 +21,7 @@ fn cue(cue: &str, weight: Option<f64>) -> Cue {
     Cue {
         cue: cue.to_owned(),
         weight,
+        ..Cue::default()
     }
 }
 

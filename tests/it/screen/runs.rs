@@ -59,6 +59,7 @@ impl Tape {
             model: "extractive".to_owned(),
             forced_route: None,
             settings: Box::default(),
+            base: None,
         });
     }
 
@@ -95,7 +96,9 @@ impl Tape {
                 ..RoutingPlan::default()
             },
             because: Vec::new(),
+            reason: None,
             built_in: None,
+            built_in_because: Vec::new(),
         });
         self.leave(AnalyzeAndRoute, 0, 412, 1);
         let (to, reason) = match complexity {

@@ -190,8 +190,7 @@ impl RunFigures {
                 .count()
         };
         let complete = trials.iter().filter(|trial| trial.is_complete());
-        let times: Vec<f64> = complete.map(|trial| trial.cost.ms).collect();
-        let latency = Latency::from_samples(&times);
+        let latency = Latency::from_times(complete.map(|trial| trial.cost.ms));
         let sum = |of: fn(&Trial) -> u64| trials.iter().map(of).fold(0, u64::saturating_add);
         let counted = trials.iter().filter(|trial| trial.cost.tokens() > 0);
         let costs: Option<Vec<f64>> = counted.map(|trial| trial.cost.cost_usd).collect();
@@ -205,7 +204,7 @@ impl RunFigures {
             answers: share(ANSWER),
             answered: ended(Outcome::Answered),
             not_found: ended(Outcome::NotFound),
-            failed: trials.len() - times.len(),
+            failed: trials.len() - latency.count,
             calls: sum(|trial| u64::from(trial.cost.calls)),
             p50_ms: latency.median_ms,
             p95_ms: latency.p95_ms,
