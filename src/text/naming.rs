@@ -51,3 +51,19 @@ pub fn without_extension(path: &str) -> &str {
         _ => path,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_as_they_are_typed() {
+        for (written, typed) in [
+            ("Screen 3\u{202f}PM.png", "screen 3 pm.png"),
+            ("a\u{a0}b  c.md", "A b c.md"),
+            ("Cafe\u{301}.md", "Café.md"),
+        ] {
+            assert_eq!(name_key(written), name_key(typed), "{written}");
+        }
+    }
+}
