@@ -1,7 +1,8 @@
 //! Which brackets of an answer cite an item, and which only look like it.
 //!
-//! Models are asked for `[1]` and write what they were trained on. Each form is an entry of [`FORMS`]. What
-//! others mean by brackets is text: `arr[42]`, `[0, 1]`, `[1](url)`, `[1]: url`.
+//! Models are asked for `[1]` and write what they were trained on. Each form is an entry of [`FORMS`], and any of
+//! them may be written as a link to its file: `[1](rules.md)`. What others mean by brackets is text: `arr[42]`,
+//! `[0, 1]`, `[1](https://…)`, `[1]: url`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -52,6 +53,13 @@ const LONGEST_RANGE: usize = 20;
 
 const OPENING: [char; 3] = ['[', '【', '［'];
 const CLOSING: [char; 3] = [']', '】', '］'];
+/// What a mark may end with: brackets, or the parenthesis of a link.
+pub(super) const ENDING: [char; 4] = [']', '】', '］', ')'];
+/// Bytes of the longest link.
+const LONGEST_LINK: usize = 256;
+
+/// What the target of a link does not hold.
+const LINK_ENDS: [char; 9] = ['(', ')', '\n', '[', ']', '【', '】', '［', '］'];
 
 /// Brackets that cite.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,7 +116,7 @@ impl Citable {
 
     /// All marks of `text`, from left to right.
     pub(super) fn marks(&self, text: &str) -> impl Iterator<Item = Mark> {
-        text.match_indices(CLOSING).filter_map(|(at, closing)| {
+        text.match_indices(ENDING).filter_map(|(at, closing)| {
             let end = at + closing.len();
             self.mark_before(&text[..end], text[end..].chars().next())
         })
@@ -117,6 +125,9 @@ impl Citable {
     /// The mark that ends a text, if one does, where `next` follows.
     pub(super) fn mark_before(&self, text: &str, next: Option<char>) -> Option<Mark> {
         let closing = text.chars().next_back()?;
+        if closing == ')' {
+            return self.link_before(text);
+        }
         let bracket = CLOSING.iter().position(|c| *c == closing)?;
         let before = &text[..text.len() - closing.len_utf8()];
         let from = before.floor_char_boundary(before.len().saturating_sub(LONGEST_LIST));
@@ -143,8 +154,11 @@ impl Citable {
             }
         };
         let is_link = is_square && next == Some('(');
-        let line = text[..start].rsplit('\n').next().unwrap_or_default();
-        let is_definition = is_square && next == Some(':') && line.trim().is_empty();
+        let begins_line = || {
+            let before = text[..start].trim_end_matches([' ', '\t']);
+            before.is_empty() || before.ends_with('\n')
+        };
+        let is_definition = is_square && next == Some(':') && begins_line();
         let is_interval = numbers.len() > 1 && numbers.contains(&0);
         let all_are_items = numbers.iter().all(|&n| self.is_item(n));
         let is_index = self.has_indices
@@ -159,12 +173,44 @@ impl Citable {
         })
     }
 
+    /// The mark that a link is: numbers of items, or the name of a file, with anything but an address of the web
+    /// behind it.
+    fn link_before(&self, text: &str) -> Option<Mark> {
+        let from = text.floor_char_boundary(text.len().saturating_sub(LONGEST_LINK));
+        let border = from + text[from..].rfind("](")?;
+        let target = &text[border + 2..text.len() - 1];
+        let target = target.split(" \"").next().unwrap_or_default();
+        let target = target.trim_matches(['<', '>', ' ']);
+        let of_file = self.item_of(target).map(|n| vec![n]);
+        let is_web = target.contains("://");
+        let is_target = !target.contains(LINK_ENDS) && (!target.contains(' ') || of_file.is_some());
+        if !self.reads_all_forms() || is_web || !is_target {
+            return None;
+        }
+        let mark = self.mark_before(&text[..=border], None)?;
+        let are_items = mark.numbers.iter().all(|&n| self.is_item(n));
+        let numbers = Some(mark.numbers).filter(|_| are_items).or(of_file)?;
+        let is_picture = text[..mark.range.start].ends_with('!');
+        (!is_picture && mark.range.start >= from).then_some(Mark {
+            range: mark.range.start..text.len(),
+            numbers,
+            is_plain: false,
+        })
+    }
+
     /// Where the mark begins that `text` may be in the middle of; else its end.
     pub(super) fn unfinished(&self, text: &str) -> usize {
-        let longest = LONGEST_LIST + '['.len_utf8();
+        let longest = LONGEST_LINK.max(LONGEST_LIST) + '['.len_utf8();
         let from = text.floor_char_boundary(text.len().saturating_sub(longest));
         let is_mark = |open: &usize| {
             let inside = text[*open..].trim_start_matches(OPENING);
+            let inside = match inside.split_once("](") {
+                Some((_, target)) if target.contains(LINK_ENDS) => return false,
+                Some((label, _)) if self.reads_all_forms() => label,
+                // What follows tells whether it is a link.
+                _ if self.reads_all_forms() => inside.strip_suffix(']').unwrap_or(inside),
+                _ => inside,
+            };
             let is_list = text[*open..].starts_with('[') && inside.chars().all(is_in_list);
             is_list || self.reads_all_forms() && may_be_formed(inside.trim_end_matches('\\'))
         };
@@ -182,14 +228,18 @@ impl Citable {
     /// The first of the brackets that open before a mark: what stays of them when the mark goes may be a mark
     /// again. With the spaces before it, one of which goes with each.
     pub(super) fn start_of_brackets(&self, text: &str, open: usize) -> usize {
-        let (longest, is_between): (usize, fn(char) -> bool) = if self.reads_all_forms() {
-            (LONGEST_FORM, |c| c != '\n' && !CLOSING.contains(&c))
-        } else {
-            (LONGEST_LIST, |c| c == '[' || is_in_list(c))
+        let from = text.floor_char_boundary(open.saturating_sub(LONGEST_LINK.max(LONGEST_LIST)));
+        let is_between = |at: usize, c: char| {
+            if !self.reads_all_forms() {
+                c == '[' || is_in_list(c)
+            } else if CLOSING.contains(&c) {
+                text[from + at..].starts_with("](")
+            } else {
+                c != '\n'
+            }
         };
-        let from = text.floor_char_boundary(open.saturating_sub(longest));
         let run = text[from..open].char_indices().rev();
-        let run = run.take_while(|(_, c)| is_between(*c));
+        let run = run.take_while(|(at, c)| is_between(*at, *c));
         let first = run.filter(|(_, c)| OPENING.contains(c)).last();
         let first = first.map_or(open, |(at, _)| from + at);
         text[..first].trim_end_matches([' ', '\\']).len()
@@ -315,6 +365,13 @@ mod tests {
             ("[a/README.md, b/README.md]", vec![2, 3]),
             ("【99】", vec![99]),
             ("[Source 9]", vec![9]),
+            ("[1](docs/rules.md)", vec![1]),
+            ("[2](a/README.md:3-9)", vec![2]),
+            ("[1, 3](#sources)", vec![1, 3]),
+            ("[^1](<docs/rules.md>)", vec![1]),
+            ("[9](docs/rules.md)", vec![1]),
+            ("[rules.md](docs/rules.md#top)", vec![1]),
+            ("[rules.md]()", vec![1]),
         ] {
             let text = format!("It is so {text}.");
             let marks: Vec<Mark> = citable().marks(&text).collect();
@@ -332,7 +389,10 @@ mod tests {
             "x_[7]",
             "[x]",
             "[1](https://a.b)",
-            "[rules.md](docs/rules.md)",
+            "[rules.md](https://a.b/rules.md)",
+            "[the rules](docs/rules.md)",
+            "[9](other.md)",
+            "[1](see below)",
             "![1](a.png)",
             "[[rules.md]]",
             "[1]: https://a.b",

@@ -60,7 +60,8 @@ impl<'a> SupportedText<'a> {
         if self.context.is_empty() {
             return self.pass_on(self.written.len(), events).await;
         }
-        if self.may_have_ended && piece.contains(char::is_alphanumeric) {
+        let is_looked_at = self.written.len() <= LONGEST_LOOKED_AT;
+        if is_looked_at && self.may_have_ended && piece.contains(char::is_alphanumeric) {
             self.check(false, reasoner, events).await;
         }
         // Behind the end of a sentence may stand a citation of it.
@@ -70,7 +71,7 @@ impl<'a> SupportedText<'a> {
 
     /// Looks at the last sentence and passes on the rest.
     pub(super) async fn finish(&mut self, reasoner: &dyn Reasoner, events: &mut EventWriter) {
-        if !self.context.is_empty() {
+        if !self.context.is_empty() && self.written.len() <= LONGEST_LOOKED_AT {
             self.check(true, reasoner, events).await;
         }
         self.pass_on(self.written.len(), events).await;
@@ -146,6 +147,10 @@ impl<'a> SupportedText<'a> {
         }
     }
 }
+
+/// Bytes of an answer whose sentences are looked at, each of which reads it from its beginning; no limit of tokens
+/// that makes sense lets an answer become longer.
+const LONGEST_LOOKED_AT: usize = 64 << 10;
 
 /// What a sentence may end with, a line of a list among them.
 const ENDS: [char; 9] = ['.', '!', '?', ':', '\n', '。', '！', '？', '：'];

@@ -11,17 +11,20 @@
 //! Nothing is spawned: a dropped future takes its connection with it, which is how a run is
 //! cancelled.
 
+mod analysis;
 mod client;
 mod exchange;
 mod failure;
 mod fence;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod grades;
 mod json;
 mod local;
 mod pace;
+mod plan;
 mod prompt;
-mod read;
+mod queries;
 mod repetition;
 mod reply_schema;
 mod request;
@@ -30,28 +33,28 @@ mod settings;
 mod stream;
 mod think;
 mod tokens;
+mod trial;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::sync::{OnceCell, mpsc};
 
 use crate::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, AnswerStance, CallOrigin, CallWaits, Caveat, ChooseJob,
-    ChosenEvidence, GradeJob, Grades, Identity, NOTHING_FOUND, PlanJob, PlannedCalls, Reasoner,
-    ReasonerError, Support, SupportJob, Synthesis, SynthesizeJob, UnreadableGrades, WaitSink,
+    Analysis, AnalyzeJob, AnswerSink, AnswerStance, CallOrigin, Caveat, ChooseJob, ChosenEvidence,
+    GradeJob, Grades, Identity, NOTHING_FOUND, PlanJob, PlannedCalls, Reasoner, ReasonerError,
+    Support, SupportJob, Synthesis, SynthesizeJob, UnreadableGrades, WaitSink,
 };
 use crate::domain::{
-    Complexity, DecidedBy, Evidence, NodeName, Outcome, Question, RouterThresholds, Score, Turn,
-    Usage,
+    Complexity, DecidedBy, NodeName, Outcome, Question, RouterThresholds, Turn, Usage,
 };
 pub use crate::http::{ListedModel, ModelUse};
-use crate::protocol::{Mode, RunId};
+use crate::protocol::Mode;
 use crate::reasoner::offline::{self, OfflineReasoner};
 use client::{Endpoint, LlmOverrides};
 use exchange::{ChatExchange, ModelReply};
@@ -63,6 +66,7 @@ use reply_schema::ReplySchema;
 use request::ReplyRequest;
 pub use server::Structured;
 pub use settings::{Decides, EndpointSettings, JobSettings, Jobs, ModelJob};
+pub use trial::{Answered, StructuredReply};
 
 use tokens::{Room, estimate};
 
@@ -81,8 +85,8 @@ pub struct EndpointReasoner {
     model: Arc<OnceCell<ListedModel>>,
     /// Whether the last attempt to find it out failed.
     is_unreached: Arc<AtomicBool>,
-    /// How the first judgement of a model went, as far as one was made.
-    pace: Arc<JudgementPace>,
+    /// Whether the first judgement of a model was too slow, once one was made.
+    is_slow: Arc<OnceLock<bool>>,
     /// Fences what users and documents wrote. Its mark is the same for all requests, so that a server can keep what it
     /// has read of a prompt; it is made up when the program starts, and nobody else knows it.
     fence: Arc<PromptFence>,
@@ -92,41 +96,15 @@ pub struct EndpointReasoner {
     offline: Option<Arc<OfflineReasoner>>,
 }
 
-/// Whether judgements of a model are worth waiting for.
-#[derive(Debug, Default)]
-struct JudgementPace(AtomicU8);
-
-impl JudgementPace {
-    const QUICK: u8 = 1;
-    const SLOW: u8 = 2;
-
-    fn is_slow(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == Self::SLOW
-    }
-
-    /// Notes how long a judgement took. True where it is the first one and too slow.
-    fn note(&self, took: Duration) -> bool {
-        let pace = if took > SLOW_JUDGEMENT {
-            Self::SLOW
-        } else {
-            Self::QUICK
-        };
-        let first = self
-            .0
-            .compare_exchange(0, pace, Ordering::Relaxed, Ordering::Relaxed);
-        first.is_ok() && pace == Self::SLOW
-    }
-}
-
 /// A first judgement that takes longer than this leaves the others to the built-in engine.
 const SLOW_JUDGEMENT: Duration = Duration::from_secs(10);
 /// A model with fewer billions of parameters decides worse than the built-in engine.
 const DECIDES_FROM: f64 = 8.0;
-/// Tokens of evidence by billions of parameters: below the first number the second; a model whose size nobody tells is
-/// a large one of a service. The smallest model read no more to any use; the other two are not measured.
-const EVIDENCE_TOKENS: [(f64, usize); 3] = [(4.0, 600), (14.1, 1_500), (f64::INFINITY, 4_000)];
 /// Evidence takes at most this share of what a model reads.
 const EVIDENCE_SHARE: usize = 3;
+
+/// Pieces that may wait to be passed on.
+const IN_FLIGHT: usize = 64;
 
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
@@ -164,7 +142,7 @@ impl EndpointReasoner {
             own_models,
             model: Arc::new(OnceCell::new_with(named)),
             is_unreached: Arc::default(),
-            pace: Arc::default(),
+            is_slow: Arc::default(),
             fence: Arc::default(),
             sent: Arc::default(),
             offline: None,
@@ -206,29 +184,30 @@ impl EndpointReasoner {
 
     /// Who decides in this job, as far as is known of the model by now.
     pub fn decider(&self, job: ModelJob) -> DecidedBy {
-        let (own, main) = (self.own_models.get(&job.node()), self.model.get());
-        let is_built_in = |model: &ListedModel| model.name == DecidedBy::BuiltIn.as_str();
-        let by_size = |model: Option<&ListedModel>| {
-            let billions = model.and_then(|model| model.billions);
-            if self.pace.is_slow() || billions.is_some_and(|billions| billions < DECIDES_FROM) {
-                DecidedBy::BuiltIn
-            } else {
-                DecidedBy::Model
-            }
+        let own = self.own_model(job);
+        let is_built_in = match self.decides {
+            _ if self.offline.is_none() || job.node() == NodeName::Synthesize => false,
+            _ if own.is_some() => own == Some(DecidedBy::BuiltIn.as_str()),
+            Decides::Model => false,
+            Decides::BuiltIn => true,
+            Decides::Auto => self.is_slow.get() == Some(&true) || self.is_small(job),
         };
-        match (own, self.decides) {
-            _ if self.offline.is_none() || job.node() == NodeName::Synthesize => DecidedBy::Model,
-            (Some(own), _) if is_built_in(own) => DecidedBy::BuiltIn,
-            (Some(_), _) | (None, Decides::Model) => DecidedBy::Model,
-            (None, Decides::BuiltIn) => DecidedBy::BuiltIn,
-            (None, Decides::Auto) => by_size(main),
+        if is_built_in {
+            DecidedBy::BuiltIn
+        } else {
+            DecidedBy::Model
         }
     }
 
-    /// Whether the model that plans is known to be small.
-    fn is_small(&self) -> bool {
-        let own = self.own_models.get(&NodeName::Plan);
-        let billions = own.or(self.model.get()).and_then(|model| model.billions);
+    /// What is known of the model of this job.
+    fn known_model(&self, job: ModelJob) -> Option<&ListedModel> {
+        let own = self.own_models.get(&job.node());
+        own.or(self.model.get())
+    }
+
+    /// Whether the model of this job is known to be small.
+    fn is_small(&self, job: ModelJob) -> bool {
+        let billions = self.known_model(job).and_then(|model| model.billions);
         billions.is_some_and(|billions| billions < DECIDES_FROM)
     }
 
@@ -241,10 +220,10 @@ impl EndpointReasoner {
     /// Notes how long a judgement took, with a caveat where the others are left to the built-in engine for that.
     fn note_pace(&self, job: ModelJob, begun: Instant) -> Option<Caveat> {
         let is_auto = self.decides == Decides::Auto && self.own_model(job).is_none();
-        let is_slow = is_auto && self.offline.is_some() && self.pace.note(begun.elapsed());
-        let seconds = begun.elapsed().as_secs();
-        is_slow.then(|| {
-            let model = self.identity().model;
+        let took = begun.elapsed();
+        let is_counted = is_auto && self.offline.is_some();
+        (is_counted && is_first_and_slow(&self.is_slow, took)).then(|| {
+            let (model, seconds) = (self.identity().model, took.as_secs());
             let message = format!(
                 "{model} took {seconds} s for its first judgement: the built-in engine decides from now on \
                  (KB_AGENT_LLM_DECIDES=model leaves it to the model)"
@@ -255,13 +234,15 @@ impl EndpointReasoner {
 
     /// About how many tokens of evidence the model that answers gets.
     fn evidence_tokens(&self) -> usize {
-        let own = self.own_models.get(&NodeName::Synthesize);
-        let model = own.or(self.model.get());
-        let billions = model
-            .and_then(|model| model.billions)
-            .unwrap_or(f64::INFINITY);
-        let by_size = EVIDENCE_TOKENS.iter().find(|(below, _)| billions < *below);
-        let by_size = by_size.map_or(EVIDENCE_TOKENS[2].1, |(_, tokens)| *tokens);
+        let model = self.known_model(ModelJob::Synthesize);
+        let billions = model.and_then(|model| model.billions);
+        // A model whose size nobody tells is a large one of a service. The smallest model read no more to any use; the
+        // other two are not measured.
+        let by_size = match billions.unwrap_or(f64::INFINITY) {
+            ..4.0 => 600,
+            ..14.1 => 1_500,
+            _ => 4_000,
+        };
         let context = self
             .context_tokens
             .or(model.and_then(|model| model.context));
@@ -342,7 +323,8 @@ impl EndpointReasoner {
             Ok(reply) => {
                 analysis.usage = reply.usage;
                 analysis.warnings.extend(reply.warnings);
-                analysis.plan.rewritten = read::rewriting(&reply.text, job.query, job.history);
+                analysis.plan.rewritten =
+                    queries::read_rewriting(&reply.text, job.query, job.history);
                 "its reply is no such question".to_owned()
             }
             Err(error) => crate::text::one_line(&error.to_string(), 200),
@@ -367,10 +349,10 @@ impl EndpointReasoner {
         let mut scores = if reply.is_skipped {
             Err(UnreadableGrades("the model could not be asked".to_owned()))
         } else {
-            read::grades(&reply.text, job.context.len())
+            grades::read(&reply.text, job.context.len())
         };
         let mut warnings = reply.warnings;
-        warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
+        warnings.extend(scores.iter_mut().find_map(|scores| grades::rescale(scores)));
         warnings.extend(self.note_pace(model, begun));
         let every = |scores: Vec<f64>| scores.into_iter().map(Some).collect();
         Ok(Grades {
@@ -439,7 +421,7 @@ impl Reasoner for EndpointReasoner {
         let schema = Some(reply_schema::analysis());
         let asking = self.ask(ModelJob::Analyze, job.origin, schema, &messages, None);
         let reply = asking.await?;
-        let mut analysis = read::analysis(&reply.text);
+        let mut analysis = analysis::read(&reply.text);
         if reply.is_skipped {
             analysis.warnings.clear();
         }
@@ -456,7 +438,7 @@ impl Reasoner for EndpointReasoner {
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
             let is_spoken_of = job.spoken_of.is_some_and(|topics| !topics.is_empty());
             let second = second.filter(|_| is_spoken_of || offline::tells_small_talk(job.query));
-            read::check_small_talk(&mut analysis, second);
+            analysis::check_small_talk(&mut analysis, second);
             let is_talk = analysis.plan.complexity == Complexity::Chitchat;
             analysis.search_hint = offline::search_hint(job.question).filter(|_| is_talk);
         }
@@ -483,11 +465,16 @@ impl Reasoner for EndpointReasoner {
         let schema = Some(reply_schema::plan());
         let asking = self.ask(ModelJob::Plan, job.origin, schema, &messages, None);
         let reply = asking.await?;
-        let mut planned = read::plan(&reply.text);
+        let mut planned = plan::read(&reply.text);
         if reply.is_skipped {
             planned.warnings.clear();
         }
-        read::replace_stray_queries(&mut planned, &job, &self.prompts, self.is_small());
+        queries::replace_stray_queries(
+            &mut planned,
+            &job,
+            &self.prompts,
+            self.is_small(ModelJob::Plan),
+        );
         for planned in &mut planned.calls {
             planned.by = Some(DecidedBy::Model);
         }
@@ -619,6 +606,12 @@ impl Reasoner for EndpointReasoner {
     }
 }
 
+/// Notes how long a judgement took where it is the first one; true where that was too long.
+fn is_first_and_slow(first: &OnceLock<bool>, took: Duration) -> bool {
+    let is_slow = took > SLOW_JUDGEMENT;
+    first.set(is_slow).is_ok() && is_slow
+}
+
 /// The job of an engine that goes by the question as it is looked up.
 fn as_looked_up(job: SynthesizeJob<'_>) -> SynthesizeJob<'_> {
     if job.question.text == job.query {
@@ -631,43 +624,37 @@ fn as_looked_up(job: SynthesizeJob<'_>) -> SynthesizeJob<'_> {
     }
 }
 
-/// Holds the beginning of a reply back while it may be the word by which a model says that nothing answers.
-struct RefusalFilter {
-    /// What came of a reply that may still be that word; `None` once it cannot.
-    held: Option<String>,
-}
+/// Holds the beginning of a reply back while it may be the word by which a model says that nothing answers; `None` once
+/// it cannot.
+struct RefusalFilter(Option<String>);
 
 impl RefusalFilter {
     fn new(stance: AnswerStance) -> Self {
-        let may_refuse = stance == AnswerStance::Doubt;
-        Self {
-            held: may_refuse.then(String::new),
-        }
+        Self((stance == AnswerStance::Doubt).then(String::new))
     }
 
     /// What of the reply can be shown.
     fn push(&mut self, piece: String) -> String {
-        let Some(held) = &mut self.held else {
+        let Some(held) = &mut self.0 else {
             return piece;
         };
         held.push_str(&piece);
-        let said = bare(held);
-        if said.len() <= NOT_FOUND.len() && NOT_FOUND.starts_with(&said) {
+        if NOT_FOUND.starts_with(&bare(held)) {
             return String::new();
         }
-        self.held.take().unwrap_or_default()
+        self.finish()
     }
 
     /// Whether the reply is that word and nothing else.
     fn refuses(&self) -> bool {
-        self.held
+        self.0
             .as_deref()
             .is_some_and(|held| bare(held) == NOT_FOUND)
     }
 
     /// What is left at the end.
     fn finish(&mut self) -> String {
-        self.held.take().unwrap_or_default()
+        self.0.take().unwrap_or_default()
     }
 }
 
@@ -679,157 +666,6 @@ fn bare(text: &str) -> String {
 
 /// The letters of what a model replies where the evidence does not answer.
 const NOT_FOUND: &str = "notfound";
-
-// The endpoint tried out, with the prompts, the client and the readers of a run.
-//
-// What works here works in a run, because there is no second way to ask: one small judgement goes
-// down the ladder of structured replies, one small answer is streamed, and what went wrong is the
-// line that a question would have given. Who asks decides what to make of it.
-
-const QUESTION: &str = "When does the east gate open?";
-const EVIDENCE: &str = "The east gate opens at seven in the morning.";
-/// Pieces that may wait to be counted.
-const IN_FLIGHT: usize = 64;
-
-/// A structured reply.
-#[derive(Debug)]
-pub struct StructuredReply {
-    /// How it was held to its form in the end.
-    pub form: Structured,
-    /// What was read in it: one number, or why there is none.
-    pub grades: Grades,
-}
-
-/// A streamed reply.
-#[derive(Debug)]
-pub struct Answered {
-    /// Time until the first piece that a person sees.
-    pub first: Duration,
-    /// Time until the end of the reply.
-    pub total: Duration,
-    /// How many pieces the stream came in.
-    pub pieces: usize,
-    /// What it cost and what went on meanwhile; tokens that the endpoint did not count are estimated.
-    pub synthesis: Synthesis,
-}
-
-impl Answered {
-    /// Whether its end may be missing.
-    pub fn is_cut_short(&self) -> bool {
-        let mut warnings = self.synthesis.warnings.iter();
-        warnings.any(|warning| warning.code == "answer_cut_short")
-    }
-}
-
-impl EndpointReasoner {
-    /// Host and port of the endpoint.
-    pub fn host(&self) -> &str {
-        self.exchange.endpoint.site.host()
-    }
-
-    /// What kind of server it is taken for, by its row of the table.
-    pub fn server(&self) -> &str {
-        &self.exchange.endpoint.server.name
-    }
-
-    /// The models that the endpoint lists; `None` where it lists none at all.
-    pub async fn models(&self) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
-        self.exchange.models(None).await
-    }
-
-    /// The same for a person who waits for it: a server that fails is not asked again. A main model
-    /// that is not known yet is known then.
-    pub async fn models_now(&self) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
-        let waits = CallWaits::for_bytes(None);
-        let listed = self.exchange.endpoint.models(&waits).await;
-        let listed = listed.map_err(|failure| failure.into_error(1))?;
-        let mut known = listed.iter().flatten();
-        if let Some(model) = known.find(|model| model.purpose == ModelUse::Chat) {
-            // One that was known before stays.
-            let _ = self.model.set(model.clone());
-        }
-        Ok(listed)
-    }
-
-    /// The model of a job. Where none is named the endpoint is asked.
-    pub async fn model_of(&self, job: ModelJob) -> Result<&str, ReasonerError> {
-        Ok(&self.model_for(job, None).await?.name)
-    }
-
-    /// A small judgement by the model of that job, within the job's limits.
-    pub async fn try_judging(&self, job: ModelJob) -> Result<StructuredReply, ReasonerError> {
-        let (run, context) = (RunId::generate(), [evidence()]);
-        let question = offline::read(QUESTION, &[]);
-        let grading = GradeJob {
-            origin: origin(&run, job),
-            query: QUESTION,
-            question: &question,
-            history: &[],
-            sub_questions: &[],
-            context: &context,
-        };
-        let grades = self.grade_by(job, grading).await?;
-        let model = self.model_of(job).await?;
-        Ok(StructuredReply {
-            form: self.exchange.endpoint.dialects.of_model(model).structured,
-            grades,
-        })
-    }
-
-    /// A small answer, streamed.
-    pub async fn try_answering(&self) -> Result<Answered, ReasonerError> {
-        let (run, context) = (RunId::generate(), [evidence()]);
-        let question = offline::read(QUESTION, &[]);
-        let answering = SynthesizeJob {
-            origin: origin(&run, ModelJob::Synthesize),
-            query: QUESTION,
-            question: &question,
-            history: &[],
-            complexity: Complexity::Simple,
-            sub_questions: &[],
-            context: &context,
-            absent_words: &[],
-            stance: AnswerStance::Answer,
-        };
-        let (said, mut pieces_in) = mpsc::channel(IN_FLIGHT);
-        let begun = Instant::now();
-        let asking = self.synthesize(answering, AnswerSink(said));
-        let counting = async {
-            let (mut first, mut pieces) = (None, 0);
-            while pieces_in.recv().await.is_some() {
-                first.get_or_insert_with(|| begun.elapsed());
-                pieces += 1;
-            }
-            (first, pieces)
-        };
-        let (synthesis, (first, pieces)) = tokio::join!(asking, counting);
-        let (synthesis, total) = (synthesis?, begun.elapsed());
-        Ok(Answered {
-            first: first.unwrap_or(total),
-            total,
-            pieces,
-            synthesis,
-        })
-    }
-}
-
-fn origin(run: &RunId, job: ModelJob) -> CallOrigin<'_> {
-    CallOrigin {
-        run,
-        node: job.node(),
-        calls: None,
-        waits: None,
-        instruction: None,
-    }
-}
-
-fn evidence() -> Evidence {
-    Evidence {
-        source: "gates.md".to_owned(),
-        score: Score::clamped(1.0),
-        ..Evidence::without_file(1, EVIDENCE)
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -864,10 +700,12 @@ mod tests {
     #[test]
     fn llm_only_a_slow_first_judgement_leaves_the_others_to_the_built_in_engine() {
         let (quick, slow) = (Duration::from_secs(2), Duration::from_secs(11));
-        for (took, first_is_slow) in [([quick, slow], false), ([slow, quick], true)] {
-            let pace = JudgementPace::default();
-            assert_eq!(took.map(|it| pace.note(it)), [first_is_slow, false]);
-            assert_eq!(pace.is_slow(), first_is_slow);
+        for (took, is_slow) in [([quick, slow], false), ([slow, quick], true)] {
+            let first = OnceLock::new();
+            assert_eq!(
+                took.map(|it| is_first_and_slow(&first, it)),
+                [is_slow, false]
+            );
         }
     }
 }

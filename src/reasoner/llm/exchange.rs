@@ -18,7 +18,7 @@ use super::repetition::RepetitionWatch;
 use super::request::{Dialect, ModelRequest, ReplyRequest, tokens_of};
 use super::server::Prices;
 use super::stream::ChatReply;
-use super::think::{ReplyEnd, Shown, ThinkFilter, Thinking, judgement_in};
+use super::think::{ReplyEnd, ThinkFilter, Thinking, judgement_in};
 use super::tokens::{Room, estimate};
 use crate::agent::ports::{AnswerSink, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink};
 use crate::domain::Usage;
@@ -220,7 +220,6 @@ impl<'a> Call<'a> {
                 waiting,
                 filter: ThinkFilter::new(marks, self.dialect.thinking),
                 watch: RepetitionWatch::default(),
-                is_taken_back: false,
             };
             match self.send_and_read(&request, &mut partial).await {
                 Ok(reply) => {
@@ -299,7 +298,8 @@ impl<'a> Call<'a> {
         partial: PartialReply<'_>,
     ) -> Option<ModelReply> {
         let thinking = partial.filter.reading.thinking;
-        let is_taken_back = partial.is_taken_back;
+        // Nobody sees a judgement.
+        let is_taken_back = partial.is_shown() && partial.filter.is_taken_back;
         let marks = &self.exchange.endpoint.marks;
         // An answer as it was shown; of a judgement what holds it, without thoughts.
         let text = if self.wanted.is_judgement() {
@@ -522,8 +522,6 @@ struct PartialReply<'a> {
     /// What is told apart in it.
     filter: ThinkFilter,
     watch: RepetitionWatch,
-    /// Whether a person has seen what turned out to be thought.
-    is_taken_back: bool,
 }
 
 impl PartialReply<'_> {
@@ -559,11 +557,11 @@ impl PartialReply<'_> {
         self.show(rest).await;
     }
 
-    async fn show(&mut self, shown: Shown) {
-        let Some(out) = self.out else { return };
-        self.is_taken_back |= shown.takes_back;
-        if !shown.text.is_empty() {
-            out.push(shown.text).await;
+    async fn show(&mut self, shown: String) {
+        if let Some(out) = self.out
+            && !shown.is_empty()
+        {
+            out.push(shown).await;
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::failure::{ChatSite, Wordings};
-use super::read;
 use super::settings::EndpointSettings;
 use super::stream::{Body, Bounds, ChatReply};
 use super::think::{ReplyMarks, ThinkFilter, Thinking, without_thoughts};
+use super::{analysis, grades, plan};
 use crate::agent::ports::CallWaits;
 
 /// Reads the input as a reply to each judgement.
@@ -15,10 +15,10 @@ use crate::agent::ports::CallWaits;
 /// Where a grade is no number.
 pub fn reply(input: &[u8]) {
     let reply = String::from_utf8_lossy(input);
-    let _ = read::analysis(&reply);
-    let _ = read::plan(&reply);
+    let _ = analysis::read(&reply);
+    let _ = plan::read(&reply);
     for expected in [1, 3] {
-        if let Ok(grades) = read::grades(&reply, expected) {
+        if let Ok(grades) = grades::read(&reply, expected) {
             assert!(grades.iter().all(|grade| grade.is_finite()));
         }
     }
@@ -34,9 +34,9 @@ pub fn think(input: &[u8]) {
     let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
     let mut pieces = String::new();
     for c in reply.chars() {
-        pieces += &filter.push(c.encode_utf8(&mut [0; 4])).text;
+        pieces += &filter.push(c.encode_utf8(&mut [0; 4]));
     }
-    pieces += &filter.finish().text;
+    pieces += &filter.finish();
     assert!(pieces.len() <= reply.len() && whole.len() <= reply.len());
 }
 

@@ -1,8 +1,11 @@
-//! The JSON in a reply, wherever it is and however it is written.
+//! The JSON in a reply, wherever it is and however it is written, and what stands in it.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use heck::ToSnakeCase;
 use jsonrepair_rs::jsonrepair;
-use serde_json::{Deserializer, Value};
+use serde_json::{Deserializer, Map, Value};
 
 use super::think::without_thoughts;
 use crate::domain::ToolName;
@@ -138,14 +141,38 @@ fn with_plain_names(value: Value) -> Value {
     }
 }
 
-// Lists of texts and names of tools, in whatever form a model gives them.
+// Fields, words, names of tools and lists of texts, in whatever form a model gives them.
+
+/// Words by their field: those that are meant, each with what else is written for it.
+type Words = HashMap<String, HashMap<String, Vec<String>>>;
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../assets/llm/words.toml")).unwrap_or_default()
+});
+
+/// The word of a field that a text stands for, in any language of the table.
+pub fn meaning(field: &str, text: &str) -> Option<&'static str> {
+    let is_around = |c: char| c.is_whitespace() || matches!(c, '.' | '。' | '!' | '"' | '“' | '”');
+    let text = text.trim_matches(is_around).to_lowercase();
+    let (word, _) = WORDS
+        .get(field)?
+        .iter()
+        .find(|(word, others)| **word == text || others.contains(&text))?;
+    Some(word)
+}
+
+/// The first of these fields that an object has and that is not null.
+pub fn first_of<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Value> {
+    let mut given = names.iter().filter_map(|name| fields.get(*name));
+    given.find(|value| !value.is_null())
+}
 
 /// Characters of a keyword, and keywords; more is a model's that does not find its end.
-pub(super) const LONGEST_KEYWORD: usize = 200;
-pub(super) const MOST_KEYWORDS: usize = 40;
+pub const LONGEST_KEYWORD: usize = 200;
+pub const MOST_KEYWORDS: usize = 40;
 
 /// What separates keywords in one text.
-pub(super) const KEYWORD_BORDERS: [char; 4] = [',', '\n', '，', '、'];
+pub const KEYWORD_BORDERS: [char; 4] = [',', '\n', '，', '、'];
 
 /// The tool of that name, with the prefixes and separators that models add.
 pub fn tool_named(name: &str) -> Option<ToolName> {
@@ -158,6 +185,7 @@ pub fn texts(value: Option<&Value>, borders: &[char]) -> Vec<String> {
     let listed = value.and_then(unquoted);
     let pieces: Vec<String> = match listed.as_ref().filter(|listed| listed.is_array()).or(value) {
         Some(Value::Array(items)) => items.iter().filter_map(text_of).collect(),
+        Some(Value::String(text)) if meaning("nothing", text).is_some() => Vec::new(),
         Some(Value::String(text)) => text.split(borders).map(str::to_owned).collect(),
         other => other.and_then(text_of).into_iter().collect(),
     };
@@ -170,15 +198,16 @@ fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
-        Value::Object(fields) => ["question", "query", "text", "tool", "name"]
-            .into_iter()
-            .find_map(|key| fields.get(key)?.as_str().map(str::to_owned)),
+        Value::Object(fields) => {
+            let text = first_of(fields, &["question", "query", "text", "tool", "name"])?;
+            text.as_str().map(str::to_owned)
+        }
         _ => None,
     }
 }
 
 /// Whether a text has more than so many characters.
-pub(super) fn is_longer(text: &str, most: usize) -> bool {
+pub fn is_longer(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 
@@ -288,6 +317,21 @@ mod tests {
         ] {
             assert_eq!(find_all(reply), vec![], "{reply}");
         }
+    }
+
+    #[test]
+    fn r04_words_of_the_table_are_lower_case_and_mean_one_thing() {
+        for (field, words) in &*WORDS {
+            let others: Vec<_> = words.iter().flat_map(|(_, others)| others).collect();
+            for (at, other) in others.iter().enumerate() {
+                assert_eq!(**other, other.to_lowercase());
+                assert!(!others[..at].contains(other), "{field}: {other}");
+            }
+        }
+        assert_eq!(meaning("complexity", " „Einfach“"), None);
+        assert_eq!(meaning("complexity", " “简单”。"), Some("simple"));
+        assert_eq!(meaning("grade", "Oui!"), Some("yes"));
+        assert_eq!(meaning("colour", "red"), None);
     }
 
     #[test]

@@ -8,8 +8,10 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use parking_lot::Mutex;
+use regex::{Captures, Regex};
 use serde::Serialize;
 
 use super::fence::PromptFence;
@@ -22,6 +24,7 @@ use crate::domain::{
 };
 use crate::files::read_own_file;
 use crate::reasoner::offline::answer_instruction;
+use crate::reasoner::regex;
 use crate::text::sanitize;
 
 /// Who said it, and what.
@@ -93,13 +96,9 @@ impl Prompts {
 impl Prompts {
     /// Whether a text stands in the prompt of planning as it is, and so is no query of the model's own.
     pub fn holds_in_plan(&self, query: &str) -> bool {
-        let is_in = |text: &str| text.contains(query);
-        let purpose = TOOLS.iter().any(|tool| is_in(tool.purpose));
-        purpose
-            || self.0[ModelJob::Plan as usize]
-                .texts()
-                .into_iter()
-                .any(is_in)
+        let prompt = self.0[ModelJob::Plan as usize].texts().into_iter();
+        let mut texts = prompt.chain(TOOLS.iter().map(|tool| tool.purpose));
+        texts.any(|text| text.contains(query))
     }
 }
 
@@ -151,7 +150,7 @@ impl Prompts {
         job: &AnalyzeJob<'_>,
         room: &Room,
         fence: &PromptFence,
-        before: &[EarlierExchange],
+        before: &[Turn],
     ) -> Vec<Message> {
         let before = within(before, room.history);
         let (turns, history) = match before {
@@ -194,7 +193,7 @@ impl Prompts {
         job: &SynthesizeJob<'_>,
         room: &Room,
         fence: &PromptFence,
-        before: &[EarlierExchange],
+        before: &[Turn],
     ) -> Vec<Message> {
         let is_talk = job.complexity == Complexity::Chitchat;
         let template = if is_talk {
@@ -208,11 +207,7 @@ impl Prompts {
             within(before, room.history)
         };
         let known = job.history.len() - before.len();
-        let doubt = if job.stance == AnswerStance::Doubt {
-            DOUBT
-        } else {
-            ""
-        };
+        let doubts = job.stance == AnswerStance::Doubt;
         // Small models follow the language of the evidence, unless the last thing they read says otherwise.
         let language = answer_instruction(job.question.language).to_owned();
         let history = match before {
@@ -226,7 +221,7 @@ impl Prompts {
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),
             ("question", fence.question(job.query)),
-            ("doubt", doubt.to_owned()),
+            ("doubt", if doubts { DOUBT } else { "" }.to_owned()),
             ("language", language),
         ]);
         messages.splice(1..1, turns(before));
@@ -237,11 +232,11 @@ impl Prompts {
 /// Turns that a question may speak of.
 const TURNS_BEFORE: usize = 2;
 
-/// The messages of earlier exchanges.
-fn turns(before: &[EarlierExchange]) -> Vec<Message> {
+/// The messages of earlier turns, each with what was sent as its question.
+fn turns(before: &[Turn]) -> Vec<Message> {
     let turns = before.iter().flat_map(|turn| {
         [
-            Message::new("user", turn.user.clone()),
+            Message::new("user", turn.question.clone()),
             Message::new("assistant", turn.answer.clone()),
         ]
     });
@@ -251,18 +246,11 @@ fn turns(before: &[EarlierExchange]) -> Vec<Message> {
 /// What is said where it is not sure that the evidence answers.
 const DOUBT: &str = "If the passages do not answer it, reply only: NOT FOUND.";
 
-/// What a model was sent for an answer, and the answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EarlierExchange {
-    user: String,
-    answer: String,
-}
-
-/// The latest of the exchanges that have room.
-fn within(before: &[EarlierExchange], room: usize) -> &[EarlierExchange] {
+/// The latest of the turns that have room.
+fn within(before: &[Turn], room: usize) -> &[Turn] {
     let mut left = room;
-    let fits = |turn: &&EarlierExchange| {
-        let rest = left.checked_sub(estimate(&turn.user) + estimate(&turn.answer));
+    let fits = |turn: &&Turn| {
+        let rest = left.checked_sub(estimate(&turn.question) + estimate(&turn.answer));
         left = rest.unwrap_or(left);
         rest.is_some()
     };
@@ -288,19 +276,19 @@ impl SentTurns {
         }
     }
 
-    /// The exchanges at the end of a conversation of which all is known that was sent, oldest first.
-    pub fn before(&self, history: &[Turn]) -> Vec<EarlierExchange> {
+    /// The turns at the end of a conversation of which it is known what was sent, with that as the question, oldest
+    /// first.
+    pub fn before(&self, history: &[Turn]) -> Vec<Turn> {
         let sent = self.0.lock();
         let exchange = |turn: &Turn| {
-            let (_, user) = sent
-                .iter()
-                .find(|(question, _)| *question == turn.question)?;
-            Some(EarlierExchange {
-                user: user.clone(),
+            let mut sent = sent.iter();
+            let (_, message) = sent.find(|(question, _)| *question == turn.question)?;
+            Some(Turn {
+                question: message.clone(),
                 answer: turn.answer.clone(),
             })
         };
-        let mut known: Vec<EarlierExchange> = history.iter().rev().map_while(exchange).collect();
+        let mut known: Vec<Turn> = history.iter().rev().map_while(exchange).collect();
         known.reverse();
         known
     }
@@ -421,10 +409,10 @@ impl Template {
 
     /// The values that it has places for.
     fn names(&self) -> Vec<&str> {
-        let texts = [&self.system, &self.user].into_iter();
-        let places = texts.flat_map(|text| text.split("{{").skip(1));
-        let names = places.filter_map(|rest| Some(rest.split_once("}}")?.0));
-        names.collect()
+        let places = self.texts().into_iter();
+        let places = places.flat_map(|text| PLACE.captures_iter(text));
+        let names = places.filter_map(|place| place.get(2));
+        names.map(|name| name.as_str()).collect()
     }
 
     /// The messages with the values put in.
@@ -436,27 +424,19 @@ impl Template {
     }
 }
 
+/// A place for a value, with whether it begins a line, and the ends of lines behind it.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)(^)?\{\{([^}]*)\}\}(\n*)"));
+
 fn fill_places(text: &str, values: &[(&str, String)]) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        let Some((name, after)) = after.split_once("}}") else {
-            out.push_str("{{");
-            rest = after;
-            continue;
-        };
-        let value = values.iter().find(|(known, _)| *known == name);
-        let value = value.map_or("", |(_, value)| value.as_str());
-        out.push_str(value);
-        rest = if value.is_empty() && out.is_empty() | out.ends_with('\n') {
-            after.trim_start_matches('\n')
-        } else {
-            after
-        };
-    }
-    out.push_str(rest);
-    out
+    let fill = |place: &Captures<'_>| {
+        let value = values.iter().find(|(name, _)| *name == &place[2]);
+        match (value, place.get(1)) {
+            (Some((_, value)), _) if !value.is_empty() => format!("{value}{}", &place[3]),
+            (_, Some(_)) => String::new(),
+            _ => place[3].to_owned(),
+        }
+    };
+    PLACE.replace_all(text, fill).into_owned()
 }
 
 #[cfg(test)]
@@ -495,11 +475,6 @@ mod tests {
             assert_eq!(line, format!("{}: {why}", path.display()));
         }
     }
-}
-
-#[cfg(test)]
-mod sent_turn_tests {
-    use super::*;
 
     fn turn(question: &str, answer: &str) -> Turn {
         Turn {
@@ -516,17 +491,12 @@ mod sent_turn_tests {
         }
         let history = [turn("one?", "1"), turn("two?", "2"), turn("three?", "3")];
         let before = sent.before(&history);
-        let users: Vec<&str> = before.iter().map(|it| it.user.as_str()).collect();
+        let users: Vec<&str> = before.iter().map(|it| it.question.as_str()).collect();
         assert_eq!(users, ["evidence for two?", "evidence for three?"]);
         assert_eq!(within(&before, 8).len(), 1);
         // A turn between that nobody knows ends the beginning.
         assert_eq!(sent.before(&[turn("two?", "2"), turn("new?", "n")]), []);
     }
-}
-
-#[cfg(test)]
-mod template_tests {
-    use super::*;
 
     #[test]
     fn values_are_put_in_once_and_empty_ones_leave_no_gap() {

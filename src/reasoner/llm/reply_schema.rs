@@ -146,20 +146,23 @@ pub fn grades(items: usize) -> ReplySchema {
 /// example.
 pub fn analysis_form() -> String {
     let example = serde_json::to_value(RoutingPlan::fallback()).unwrap_or_default();
-    let lines = analysis_fields().map(|field| {
+    let lines = words_in(&ANALYSIS["required"]).map(|field| {
         let words = words_in(&ANALYSIS["properties"][field]["enum"]).collect::<Vec<_>>();
-        if words.is_empty() {
-            format!("  \"{field}\": {}", example[field])
-        } else {
-            format!("  \"{field}\": \"{}\"", words.join(" | "))
+        match example.get(field) {
+            _ if !words.is_empty() => format!("  \"{field}\": \"{}\"", words.join(" | ")),
+            Some(value) => format!("  \"{field}\": {value}"),
+            None if ANALYSIS["properties"][field]["type"] == "string" => {
+                format!("  \"{field}\": \"…\"")
+            }
+            None => format!("  \"{field}\": null"),
         }
     });
     format!("{{\n{}\n}}", lines.collect::<Vec<_>>().join(",\n"))
 }
 
-/// The fields that make an object a routing plan.
+/// The fields that make an object a routing plan; a reason may be one of anything.
 pub fn analysis_fields() -> impl Iterator<Item = &'static str> {
-    words_in(&ANALYSIS["required"])
+    words_in(&ANALYSIS["required"]).filter(|field| *field != "reason")
 }
 
 fn words_in(list: &'static Value) -> impl Iterator<Item = &'static str> {
@@ -175,7 +178,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{Complexity, QueryType, ToolCall, ToolName};
-    use crate::reasoner::llm::read;
+    use crate::reasoner::llm::{analysis, plan};
 
     /// What serde says it could have read.
     fn words_of<T: for<'de> Deserialize<'de> + std::fmt::Debug>() -> Vec<String> {
@@ -253,7 +256,7 @@ mod tests {
         for tool in &TOOLS {
             let call = example_call(tool);
             let reply = json!({"calls": [call]}).to_string();
-            let planned = read::plan(&reply);
+            let planned = plan::read(&reply);
             let meant: ToolCall = serde_json::from_value(call.clone()).unwrap();
             assert_eq!(planned.calls, [meant.into()], "{reply}");
             assert_eq!(planned.warnings, vec![], "{reply}");
@@ -266,7 +269,7 @@ mod tests {
             {
                 bare["args"][argument.name] = Value::Null;
             }
-            let planned = read::plan(&json!({"calls": [bare]}).to_string());
+            let planned = plan::read(&json!({"calls": [bare]}).to_string());
             assert_eq!(planned.calls.len(), 1, "{bare}");
             assert_eq!(planned.calls[0].call.tool(), tool.name);
             assert_eq!(planned.warnings, vec![], "{bare}");
@@ -279,7 +282,7 @@ mod tests {
             for kind in words_of_field("query_type") {
                 let reply = json!({"complexity": complexity, "query_type": kind,
                     "suggested_tools": words_of_field("suggested_tools"), "reply": null});
-                let analysis = read::analysis(&reply.to_string());
+                let analysis = analysis::read(&reply.to_string());
                 let plan = serde_json::to_value(&analysis.plan).unwrap();
                 assert_eq!(plan["complexity"], complexity);
                 assert_eq!(plan["query_type"], kind);
@@ -380,7 +383,7 @@ mod tests {
         for field in ["complexity", "query_type"] {
             assert!(form.contains(&words_of_field(field).join(" | ")), "{form}");
         }
-        let analysis = read::analysis(&form);
+        let analysis = analysis::read(&form);
         assert_eq!(analysis.plan.suggested_tools, [ToolName::HybridSearch]);
     }
 }

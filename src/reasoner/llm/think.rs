@@ -3,11 +3,12 @@
 //! A thought that is never closed at the beginning of a reply is the whole reply; one that opens
 //! later and never closes is more likely an answer *about* the mark, and is given back at the end.
 //! Where a mark closes what nothing opened, the chat template opened it: all before it is thought, and
-//! is taken back where it was shown. A mark in code or within a sentence is spoken of, and is text.
+//! where that was shown the text at the end takes its place. A mark in code or within a sentence is spoken of, and is text.
 //!
 //! What can be told apart only with more text waits for it, so there is one reading of a reply,
 //! however it was cut.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
@@ -59,15 +60,6 @@ impl Thinking {
     }
 }
 
-/// What of a reply can be shown now.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// The next text.
-    pub text: String,
-    /// Whether all that was shown before is thought.
-    pub takes_back: bool,
-}
-
 /// Removes what is no answer from text that arrives in pieces, and white space before the first word.
 #[derive(Debug)]
 pub struct ThinkFilter {
@@ -75,8 +67,10 @@ pub struct ThinkFilter {
     thinking: Thinking,
     /// The whole reply so far.
     pub reply: String,
-    /// What of it was handed out.
+    /// The answer in it, as far as it was handed out.
     pub shown: String,
+    /// Whether what was handed out before turned out to be thought.
+    pub is_taken_back: bool,
     /// What it is, as far as can be told by now.
     pub reading: Reading,
 }
@@ -89,12 +83,13 @@ impl ThinkFilter {
             thinking,
             reply: String::new(),
             shown: String::new(),
+            is_taken_back: false,
             reading: Reading::default(),
         }
     }
 
     /// What of the text so far can be shown now.
-    pub fn push(&mut self, piece: &str) -> Shown {
+    pub fn push(&mut self, piece: &str) -> String {
         self.reply.push_str(piece);
         self.reading.read(&self.marks, &self.reply, false, true);
         let text = &self.reading.text;
@@ -105,7 +100,7 @@ impl ThinkFilter {
             }
         };
         if may_be_thought && !self.reading.is_answering {
-            return Shown::default();
+            return String::new();
         }
         self.show()
     }
@@ -127,26 +122,25 @@ impl ThinkFilter {
     }
 
     /// What is left at the end.
-    pub fn finish(&mut self) -> Shown {
+    pub fn finish(&mut self) -> String {
         self.reading.read(&self.marks, &self.reply, true, true);
         self.show()
     }
 
     /// Nothing goes out before there is something to see: an answer of blanks, escape sequences and
     /// invisible characters is an empty one, and may be asked for again.
-    fn show(&mut self) -> Shown {
-        let text = &self.reading.text;
-        if self.shown.is_empty() && is_blank(text) {
-            return Shown::default();
-        }
-        let more = text.strip_prefix(&*self.shown);
-        let takes_back = more.is_none();
-        if takes_back {
+    fn show(&mut self) -> String {
+        if std::mem::take(&mut self.reading.begins_anew) {
+            self.is_taken_back |= !self.shown.is_empty();
             self.shown.clear();
         }
-        let text = more.unwrap_or(text).to_owned();
-        self.shown.push_str(&text);
-        Shown { text, takes_back }
+        let text = &self.reading.text;
+        if self.shown.is_empty() && is_blank(text) {
+            return String::new();
+        }
+        let more = text[self.shown.len()..].to_owned();
+        self.shown.push_str(&more);
+        more
     }
 }
 
@@ -163,6 +157,8 @@ pub struct Reading {
     searched_to: usize,
     /// What closed a thought that nothing opened, and no text came since.
     closed_by: Option<String>,
+    /// Whether all text so far turned out to be thought, and the answer begins anew.
+    begins_anew: bool,
     /// How the model thought before it answered.
     pub thinking: Thinking,
     /// Whether a thought has ended, so that what follows is certainly answer.
@@ -279,6 +275,7 @@ impl Reading {
         }
         if self.closed_by.take().is_some() {
             self.text.clear();
+            self.begins_anew = true;
             self.thinking = Thinking::Unopened;
             self.is_answering = true;
         }
@@ -339,6 +336,9 @@ pub struct ReplyMarks {
     thought: Vec<Thought>,
     token: Vec<Token>,
     ending: Vec<Ending>,
+    /// Every mark and what it does, the longest first.
+    #[serde(skip)]
+    marks: Vec<(String, Mark)>,
     /// The characters that marks begin with.
     #[serde(skip)]
     signs: BTreeSet<char>,
@@ -426,27 +426,27 @@ impl ReplyMarks {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         let mut table: Self = read_tables(own, TABLE)?;
-        let firsts: Option<Vec<char>> =
-            table.marks().map(|(mark, _)| mark.chars().next()).collect();
-        let firsts = firsts.ok_or("a mark is empty")?.into_iter().chain(['<']);
-        let cases =
-            firsts.flat_map(|first| [first.to_ascii_lowercase(), first.to_ascii_uppercase()]);
-        table.signs = cases.collect();
-        Ok(table)
-    }
-
-    /// Every mark, and what it does.
-    fn marks(&self) -> impl Iterator<Item = (&str, Mark)> {
-        let thoughts = self.thought.iter().enumerate().flat_map(|(row, thought)| {
-            let open = thought.open.iter().map(move |mark| (mark, Mark::Open(row)));
-            open.chain(thought.close.iter().map(|mark| (mark, Mark::Close)))
-        });
-        let tokens = self.token.iter().map(|token| {
+        for (row, thought) in table.thought.iter().enumerate() {
+            let opens = thought
+                .open
+                .iter()
+                .map(|mark| (mark.clone(), Mark::Open(row)));
+            let closes = thought.close.iter().map(|mark| (mark.clone(), Mark::Close));
+            table.marks.extend(opens.chain(closes));
+        }
+        let ends = table.token.iter().map(|token| {
             let at_line_end = token.at_line_end;
-            (&token.mark, Mark::End { at_line_end })
+            (token.mark.clone(), Mark::End { at_line_end })
         });
-        let marks = thoughts.chain(tokens);
-        marks.map(|(mark, does)| (mark.as_str(), does))
+        table.marks.extend(ends);
+        table.marks.sort_by_key(|(mark, _)| Reverse(mark.len()));
+        let firsts = table.marks.iter().map(|(mark, _)| mark.chars().next());
+        let firsts: Option<Vec<char>> = firsts.chain([Some('<')]).collect();
+        for first in firsts.ok_or("a mark is empty")? {
+            let cases = [first.to_ascii_lowercase(), first.to_ascii_uppercase()];
+            table.signs.extend(cases);
+        }
+        Ok(table)
     }
 
     /// Where the next mark may begin.
@@ -456,21 +456,18 @@ impl ReplyMarks {
 
     /// Tells what the text begins with, the longest mark first; `is_all` when no more of it comes.
     pub fn beginning(&self, text: &str, is_all: bool) -> Beginning {
-        let mut found = Beginning::Text;
-        let mut longest = 0;
-        for (mark, does) in self.marks() {
-            if mark.len() > longest && starts_with(text, mark) {
-                longest = mark.len();
-                found = Beginning::Mark(does, longest);
-            } else if !is_all && starts_with(mark, text) {
-                return Beginning::Open;
-            }
+        if let Some(length) = own_tag(text) {
+            return Beginning::Mark(Mark::OwnTag, length);
         }
-        match own_tag(text) {
-            Some(length) => Beginning::Mark(Mark::OwnTag, length),
-            None if !is_all && begins_own_tag(text) => Beginning::Open,
-            None => found,
+        let goes_on =
+            |(mark, _): &(String, Mark)| mark.len() > text.len() && starts_with(mark, text);
+        if !is_all && (begins_own_tag(text) || self.marks.iter().any(goes_on)) {
+            return Beginning::Open;
         }
+        let found = self.marks.iter().find(|(mark, _)| starts_with(text, mark));
+        found.map_or(Beginning::Text, |(mark, does)| {
+            Beginning::Mark(*does, mark.len())
+        })
     }
 
     /// Where what follows the thought of that row begins.
@@ -585,19 +582,13 @@ mod tests {
         }
     }
 
-    /// What is left to see, piece by piece.
+    /// What the answer is in the end, read piece by piece; what was shown of it is the same unless it was taken back.
     fn seen<'a>(thinking: Thinking, pieces: impl Iterator<Item = &'a str>) -> String {
         let mut filter = ThinkFilter::new(ReplyMarks::built_in(), thinking);
-        let mut seen = String::new();
-        let mut take = |shown: Shown| {
-            if shown.takes_back {
-                seen.clear();
-            }
-            seen.push_str(&shown.text);
-        };
-        pieces.for_each(|piece| take(filter.push(piece)));
-        take(filter.finish());
-        seen
+        let mut seen: String = pieces.map(|piece| filter.push(piece)).collect();
+        seen += &filter.finish();
+        assert!(filter.is_taken_back || seen == filter.shown);
+        filter.shown
     }
 
     #[test]
@@ -620,43 +611,37 @@ mod tests {
     #[test]
     fn text_is_shown_as_soon_as_it_cannot_be_a_mark() {
         let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
-        assert_eq!(filter.push("One. Two <th").text, "One. Two ");
-        assert_eq!(filter.push("e end").text, "<the end");
+        assert_eq!(filter.push("One. Two <th"), "One. Two ");
+        assert_eq!(filter.push("e end"), "<the end");
     }
 
     #[test]
-    fn r23_what_was_shown_is_taken_back_when_it_turns_out_to_be_thought() {
+    fn r23_what_was_shown_and_turns_out_to_be_thought_is_no_answer() {
         let long = "The notes say that. ".repeat(30);
-        let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
-        assert_eq!(filter.push(&long).text, long);
-        assert_eq!(filter.push("So.</think>").text, "So.");
-        let back = Shown {
-            text: "42".to_owned(),
-            takes_back: true,
-        };
-        assert_eq!(filter.push("\n42"), back);
-        assert_eq!(filter.reading.thinking, Thinking::Unopened);
-        {
-            let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unopened);
-            assert_eq!(filter.push(&long), Shown::default());
-            assert_eq!(filter.thought(), Some(long.as_str()));
+        for (thinking, shown) in [(Thinking::Unknown, &*long), (Thinking::Unopened, "")] {
+            let mut filter = ThinkFilter::new(ReplyMarks::built_in(), thinking);
+            assert_eq!(filter.push(&long), shown);
+            let thought = (thinking == Thinking::Unopened).then_some(long.as_str());
+            assert_eq!(filter.thought(), thought);
             filter.push("So.</think>");
-            let text = Shown {
-                text: "42".to_owned(),
-                takes_back: false,
-            };
-            assert_eq!(filter.push("\n42"), text);
+            assert_eq!(filter.push("\n42"), "42");
+            let is_taken_back = !shown.is_empty();
+            assert_eq!(
+                (&*filter.shown, filter.is_taken_back),
+                ("42", is_taken_back)
+            );
+            assert_eq!(filter.reading.thinking, Thinking::Unopened);
         }
     }
 
     #[test]
     fn r23_an_answer_is_over_after_its_end() {
         let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
-        let mut text = filter.push("Twelve.<|im_end|>\n").text;
+        let mut text = filter.push("Twelve.<|im_end|>\n");
         assert!(!filter.reading.has_ended());
-        text += &filter.push(&"And now? ".repeat(99)).text;
+        text += &filter.push(&"And now? ".repeat(99));
         assert!(filter.reading.has_ended());
-        assert_eq!(text + &filter.finish().text, "Twelve.");
+        assert_eq!(text + &filter.finish(), "Twelve.");
     }
 
     #[test]

@@ -50,7 +50,15 @@ pub struct RunView {
     pub evidence: EvidenceFold,
     nodes: [NodeView; NodeName::ALL.len()],
     stream: StreamSanitizer,
+    /// How long the growing answer is at least when it is laid out anew.
+    laid_out_from: usize,
 }
+
+/// An answer longer than this is laid out anew when a part of it has come, and not with every piece: each time all
+/// of it is read.
+const LONG_ANSWER: usize = 64 << 10;
+/// Which part that is.
+const PART_TO_COME: usize = 16;
 
 impl RunView {
     /// The run that this event begins; `None` when it begins none.
@@ -180,8 +188,7 @@ impl RunView {
             }
             EventBody::AnswerDelta { text, .. } => {
                 let clean = self.stream.push(text);
-                self.exchange.answer.push_str(&clean);
-                self.exchange.revision += 1;
+                self.grow_answer(&clean);
             }
             EventBody::AnswerFinished { .. } => self.exchange.finish_answer(&event.body),
             EventBody::Warning { code, message } => self.exchange.warnings.add(code, message),
@@ -372,6 +379,19 @@ impl RunView {
         }
         self.exchange.finish = Some(finish);
         self.exchange.revision += 1;
+    }
+}
+
+impl RunView {
+    fn grow_answer(&mut self, text: &str) {
+        let exchange = &mut self.exchange;
+        exchange.answer.push_str(text);
+        let length = exchange.answer.len();
+        if length >= self.laid_out_from {
+            exchange.revision += 1;
+            let is_long = length > LONG_ANSWER;
+            self.laid_out_from = length + if is_long { length / PART_TO_COME } else { 0 };
+        }
     }
 }
 
@@ -760,5 +780,17 @@ mod tests {
         });
         let place = &run.support[0];
         assert_eq!(&run.answer[place.start..place.end], "It flies.");
+    }
+
+    #[test]
+    fn ui_an_answer_is_laid_out_with_every_piece_until_it_is_long() {
+        let mut run = RunView::default();
+        for (piece, times, layouts) in [(64, 1_024, 1_024), (1_024, 1_024, 1_080)] {
+            for _ in 0..times {
+                run.grow_answer(&"x".repeat(piece));
+            }
+            let laid_out = run.revision;
+            assert!(laid_out <= layouts, "{laid_out}");
+        }
     }
 }
