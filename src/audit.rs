@@ -5,6 +5,7 @@
 //! a user saw. The file is a log for people who were not there: secrets and card numbers are
 //! masked before they reach it, and runs that a kill cut short are closed at the next start.
 
+mod error;
 mod file;
 mod labels;
 mod log;
@@ -14,10 +15,11 @@ mod read;
 mod recover;
 mod session;
 
+pub use error::AuditError;
 pub use file::is_part;
 pub use labels::Labels;
-pub use log::{AuditError, AuditLog, LogSettings, check_is_log};
-pub use lookup::{Lookup, events_of_run, history};
+pub use log::{AuditLog, LogSettings, check_is_log};
+pub use lookup::{Lookup, events_of, history};
 pub use mask::Mask;
 pub use read::ReadError;
 pub use recover::InterruptedRun;

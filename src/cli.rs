@@ -33,10 +33,12 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use output::{CommandFailure, print_notice, print_text};
+use output::{CommandFailure, print_notices, print_text};
 use resumable::StartOptions;
 
-use crate::config::{Environment, Overrides, Settings, StartSettings, ignored, variables};
+use crate::config::{
+    self, Environment, Overrides, Settings, StartSettings, ignored, unknown_in_one_line,
+};
 use crate::engine::{EngineError, Resume};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
@@ -232,9 +234,11 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     let env_file = global.env_file.as_deref();
     let environment = Environment::read(env_file);
     let ignored = ignored(&environment, &overrides);
+    let ignored = ignored.map(|ignored| format!("{}; {}", ignored.line, ignored.next));
+    let notices = ignored.into_iter().chain(unknown_in_one_line(&environment));
     let start = StartOptions {
         restated: StartSettings::from_start(&environment, &overrides),
-        ignored: ignored.map(|ignored| format!("{}; {}", ignored.line, ignored.next)),
+        notices: notices.collect(),
         env_file: global.env_file.clone(),
         is_plain: plain,
         is_quiet: quiet,
@@ -244,9 +248,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         own_program: Some(own_program()),
         ..Settings::resolve(&environment, overrides.clone())?
     };
-    if let Some(line) = &start.ignored {
-        print_notice(line);
-    }
+    print_notices(&start.notices);
     refuse_link(&settings.data_dir).map_err(|source| {
         let path = settings.data_dir.clone();
         CommandFailure::from(EngineError::DataDir { path, source })
@@ -341,13 +343,13 @@ fn settings_help() -> String {
                     folder, .env of the current folder (not with --env-file). Only 'folder' \
                     settings count in the last:"
             .to_owned();
-    for variable in variables() {
+    for one in config::settings() {
         text.push_str(&format!(
             "\n  {:<37}{:<7}{} [default: {}]",
-            variable.name,
-            if variable.folder { "folder" } else { "" },
-            variable.allowed,
-            variable.while_unset()
+            one.name,
+            if one.folder { "folder" } else { "" },
+            one.allowed(),
+            one.while_unset()
         ));
     }
     text + "\n'kb-agent doctor' lists them as they are in effect; 'kb-agent help settings' explains them."

@@ -36,7 +36,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent::ports::{Identity, WaitSink};
 use crate::agent::{Agent, Dialogue};
-use crate::audit::{AuditError, AuditLog, LogSettings, Mask, Session, SessionNotes};
+use crate::audit::{AuditLog, LogSettings, Mask, Session, SessionNotes};
 use crate::domain::{Answer, Outcome, Wait};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
@@ -52,7 +52,7 @@ pub use knowledge::{
     open_knowledge_for_rebuild, open_local_knowledge, recognition, store_administration,
     update_words,
 };
-pub use opening::{Opening, Profile, mask_of, prepare_data_folder};
+pub use opening::{Opening, Profile, mask_of, prepare_data_folder, trace_sender};
 pub use sessions::Resume;
 pub use steps::{Routed, StepRunner};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
@@ -208,11 +208,7 @@ impl Engine {
             log.copy_to(move |event| buffer.take(event));
         }
         let (events, written) = mpsc::channel(EVENTS_IN_FLIGHT);
-        let audit = log.spawn(written, readers).map_err(|source| AuditError {
-            path: self.audit_log.path.clone(),
-            source,
-        })?;
-        Ok((events, audit))
+        Ok((events, log.spawn(written, readers)?))
     }
 }
 

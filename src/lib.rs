@@ -48,7 +48,7 @@
 //! | a filter of a question | a row of `FILTERS` and a condition in `domain/limits.rs`, checked in `kb/scope.rs` |
 //! | a theme | a file in `assets/themes/`; touch `themes.rs`, as cargo sees no new file in a folder |
 //! | a language | a file in `assets/language/`; touch `reasoner/offline/language.rs` |
-//! | a setting | an entry in `assets/settings.toml`, which also checks it; its field in `config/settings.rs` |
+//! | a setting | a row of `config/table.rs`, which also reads it; its field in `config/settings.rs` |
 //! | a chat server | an entry in `assets/llm/servers.toml` |
 //! | a key | an entry in `assets/keymap.toml`, its action in `tui/keymap.rs` and `tui/act.rs` |
 //! | a page of the manual | a file in `docs/`, a line in `cli/help.rs` |

@@ -1,4 +1,5 @@
-//! Finished runs as OpenTelemetry traces, for whatever collects them.
+//! Finished runs as OpenTelemetry traces, for whatever collects them. The engine sends each run when it ends,
+//! and the command line writes or sends recorded ones.
 //!
 //! `spans` makes the trace of a run from its recorded events, and from nothing else: what is sent when a
 //! run ends and what `export --format otlp` prints later are the same. `sender` sends. Without a collector
@@ -8,4 +9,4 @@ mod sender;
 mod spans;
 
 pub use sender::{RunBuffer, TraceSender};
-pub use spans::{TraceDetail, trace_request};
+pub use spans::{TraceDetail, TraceForm, trace_request};

@@ -20,6 +20,7 @@ use crate::files::{
 };
 use crate::protocol::new_id;
 
+use super::error::AuditError;
 use super::read::{LONGEST_LINE, Lines};
 
 /// A log larger than this is put aside, unless less is to be kept.
@@ -30,18 +31,27 @@ const FEWEST_PARTS: u64 = 4;
 const FIRST_FIELDS: &str = "action after args because built_in by cached_tokens call calls_saved \
     citations code completion_tokens complexity edit_of event schema";
 
-/// Opens the log to read and to append, for its owner alone; makes it where there is none.
-pub(super) fn open_log(path: &Path) -> io::Result<File> {
-    let file = open_to_append(path)?;
-    refuse_foreign(&file)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        if file.metadata()?.permissions().mode() & 0o077 != 0 {
-            file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        }
-    }
+/// Opens the log to read and to append, for its owner alone; makes it where there is none, and refuses what
+/// is no audit log.
+pub(super) fn open_log(path: &Path) -> Result<File, AuditError> {
+    let file = open_to_append(path).map_err(AuditError::open(path))?;
+    refuse_foreign(&file, path)?;
+    close_to_others(&file).map_err(AuditError::open(path))?;
     Ok(file)
+}
+
+#[cfg(unix)]
+fn close_to_others(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Opens a file to read and to append; makes it, and its folder, for its owner alone where there is none.
@@ -84,11 +94,20 @@ pub(super) fn lock(file: &File, patience: Duration, doing: &str) -> io::Result<(
 }
 
 /// Says no to a regular file whose first line is none of our events, or what a crash left of one.
-pub(super) fn refuse_foreign(mut file: &File) -> io::Result<()> {
+pub(super) fn refuse_foreign(file: &File, path: &Path) -> Result<(), AuditError> {
+    if is_log(file).map_err(AuditError::open(path))? {
+        return Ok(());
+    }
+    Err(AuditError::NotALog {
+        path: path.to_owned(),
+    })
+}
+
+fn is_log(mut file: &File) -> io::Result<bool> {
     file.rewind()?;
     // A longer line is one that is cut short.
     let mut lines = Lines::new(file.take(LONGEST_LINE as u64));
-    let is_ours = match lines.next_line()? {
+    Ok(match lines.next_line()? {
         None => true,
         Some(first) if is_event(first) => true,
         // It is the last one, or was ended by the line of ours that follows.
@@ -96,12 +115,7 @@ pub(super) fn refuse_foreign(mut file: &File) -> io::Result<()> {
             !first.ends_with(b"\n") || lines.next_line()?.is_some_and(is_event)
         }
         Some(_) => false,
-    };
-    if is_ours {
-        return Ok(());
-    }
-    let why = "it is no audit log: its first line is none of our events; nothing was changed";
-    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+    })
 }
 
 /// Whether the line has what every event has, of this version and of those before and after.
@@ -142,7 +156,7 @@ fn remove_oldest_parts(log: &Path, keep_bytes: u64) -> io::Result<()> {
             break;
         }
         let file = open_unlinked(&oldest)?;
-        if refuse_foreign(&file).is_ok() {
+        if is_log(&file)? {
             total = total.saturating_sub(file.metadata()?.len());
             fs::remove_file(&oldest)?;
         }
@@ -199,6 +213,16 @@ pub(super) fn next_part(log: &Path) -> PathBuf {
         fresh.max(Uuid::from_u128(last.as_u128().saturating_add(1)))
     });
     log.with_extension(format!("{after}.jsonl"))
+}
+
+/// The files that may hold a run that began when its id was made: a part that was put aside before does not.
+pub(super) fn list_files_since(log: &Path, run: &str) -> Vec<PathBuf> {
+    let mut files = list_files(log);
+    if let Some(run) = canonical(run) {
+        let is_older = |file: &PathBuf| part_id(log, file.file_name()?).map(|part| part < run);
+        files.retain(|file| is_older(file) != Some(true));
+    }
+    files
 }
 
 /// The id in a part's name; `None` where the name is not one of ours.

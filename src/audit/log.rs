@@ -1,19 +1,18 @@
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
-use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::files::{open_unlinked, try_lock, wait_for};
 use crate::protocol::{Event, EventBody, NoticeLevel, Update};
-use crate::text::{Trouble, escape_json};
+use crate::text::escape_json;
 
 use super::Mask;
+use super::error::AuditError;
 use super::file::{append_line, is_at, keep_within, list_older_parts, open_log, refuse_foreign};
 use super::read::LONGEST_LINE;
 use super::recover::{InterruptedRun, interrupted_runs};
@@ -61,36 +60,15 @@ pub struct AuditLog {
     tap: Option<Box<dyn FnMut(Event) + Send>>,
 }
 
-/// Why there is no log.
-#[derive(Debug, Error)]
-#[error("{}", self.trouble())]
-pub struct AuditError {
-    /// The file.
-    pub path: PathBuf,
-    /// The error of the system.
-    pub source: io::Error,
-}
-
-impl AuditError {
-    /// What is wrong, and what to do about it.
-    pub fn trouble(&self) -> Trouble {
-        let (path, source) = (self.path.display(), &self.source);
-        Trouble::new(
-            format!("the audit log {path} cannot be opened: {source}"),
-            "set KB_AGENT_AUDIT_LOG to a file that may be written",
-        )
-    }
-}
-
 /// Whether the file at `path` would be taken for a log; `None` where there is none.
-pub fn check_is_log(path: &Path) -> io::Result<Option<fs::Metadata>> {
+pub fn check_is_log(path: &Path) -> Result<Option<Metadata>, AuditError> {
     let file = match open_unlinked(path) {
         Ok(file) => file,
         Err(error) if error.is_missing() => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(AuditError::open(path)(error.into())),
     };
-    refuse_foreign(&file)?;
-    file.metadata().map(Some)
+    refuse_foreign(&file, path)?;
+    file.metadata().map(Some).map_err(AuditError::open(path))
 }
 
 impl AuditLog {
@@ -100,20 +78,16 @@ impl AuditLog {
         mask: Mask,
     ) -> Result<(Session, Vec<InterruptedRun>), AuditError> {
         let mut log = Self::open(settings, mask)?;
-        log.begin().map_err(|source| AuditError {
-            path: settings.path.clone(),
-            source,
-        })
-    }
-
-    fn begin(&mut self) -> io::Result<(Session, Vec<InterruptedRun>)> {
-        let path = self.settings.path.clone();
-        let (_gate, was_there) = Session::gate(&path)?;
-        let dead = Session::list_dead(&path);
+        let path = &settings.path;
+        let _gate = Session::gate(path).map_err(AuditError::open(path))?;
+        let dead = Session::list_dead(path);
         let mut closed = Vec::new();
-        if !was_there || !dead.is_empty() {
-            for (run, end) in interrupted_runs(&path)? {
-                match self.append(&end) {
+        // Without one that was left behind no run was cut short, and the log need not be read.
+        if !dead.is_empty() {
+            let runs =
+                interrupted_runs(path).map_err(|error| AuditError::open(path)(error.into()))?;
+            for (run, end) in runs {
+                match log.append(&end) {
                     Ok(()) => closed.push(run),
                     Err(error) => {
                         tracing::error!(%error, run = %run.run, "an interrupted run could not be closed");
@@ -124,21 +98,17 @@ impl AuditLog {
         for left_behind in dead {
             let _ = fs::remove_file(left_behind);
         }
-        if let Err(error) = self.settle() {
+        if let Err(error) = log.settle() {
             tracing::warn!(%error, path = %path.display(), "the audit log may be overgrown");
         }
-        Ok((Session::begin(&path)?, closed))
+        let session = Session::begin(path).map_err(AuditError::open(path))?;
+        Ok((session, closed))
     }
 
     /// Opens the file for appending, for its owner's eyes only; refuses what is no audit log.
     pub fn open(settings: &LogSettings, mask: Mask) -> Result<Self, AuditError> {
-        let path = &settings.path;
-        let file = open_log(path).map_err(|source| AuditError {
-            path: path.clone(),
-            source,
-        })?;
         Ok(Self {
-            file,
+            file: open_log(&settings.path)?,
             settings: settings.clone(),
             mask,
             failing: false,
@@ -159,8 +129,9 @@ impl AuditLog {
         mut self,
         mut events: mpsc::Receiver<Event>,
         readers: mpsc::Sender<Update>,
-    ) -> io::Result<JoinHandle<()>> {
-        std::thread::Builder::new()
+    ) -> Result<JoinHandle<()>, AuditError> {
+        let path = self.settings.path.clone();
+        let thread = std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(move || {
                 while let Some(event) = events.blocking_recv() {
@@ -168,9 +139,7 @@ impl AuditLog {
                         self.report_error(&error, &readers);
                     }
                     if std::mem::take(&mut self.was_replaced) {
-                        let what = "was removed or replaced while it was in use: what it held is \
-                            not in the new one";
-                        self.warn(&readers, what);
+                        self.report_replacement(&readers);
                     }
                     let is_last = matches!(event.body, EventBody::RunFinished { .. });
                     // A reader that has gone away does not keep the rest from being written.
@@ -180,12 +149,13 @@ impl AuditLog {
                     }
                 }
                 let _ = self.file.sync_data();
-            })
+            });
+        thread.map_err(AuditError::open(&path))
     }
 
     /// Writes one event as one line, in one write. What passes is left out: `waiting`, and
     /// `answer_delta`, whose whole text follows in `answer_finished`.
-    pub fn append(&mut self, event: &Event) -> io::Result<()> {
+    pub fn append(&mut self, event: &Event) -> Result<(), AuditError> {
         if event.body.is_passing() {
             return Ok(());
         }
@@ -193,7 +163,8 @@ impl AuditLog {
         if !self.settings.prompts && event.holds_prompts() {
             event.to_mut().drop_prompts();
         }
-        let mut line = serde_json::to_value(event)?;
+        // What cannot be put into JSON has no line either.
+        let mut line = serde_json::to_value(event).map_err(|_| self.too_long())?;
         let own = OUR_OWN.map(|place| line.pointer_mut(place).map(Value::take));
         self.mask.mask_event(&mut line);
         for (place, own) in OUR_OWN.into_iter().zip(own) {
@@ -206,84 +177,96 @@ impl AuditLog {
         {
             take(recorded);
         }
-        let json = bounded_json(&line, LONGEST_LINE)?;
+        let json = bounded_json(&line, LONGEST_LINE).ok_or_else(|| self.too_long())?;
         self.lock()?;
         let written = append_line(&self.file, &json);
         let _ = self.file.unlock();
         // A later failure is reported again, and waited for as the first was.
         self.failing &= written.is_err();
-        written
+        written.map_err(AuditError::write(&self.settings.path))
+    }
+
+    fn too_long(&self) -> AuditError {
+        AuditError::TooLong {
+            path: self.settings.path.clone(),
+        }
     }
 
     /// Waits until no other process writes, and makes sure that the open file still is the log.
-    fn lock(&mut self) -> io::Result<()> {
+    fn lock(&mut self) -> Result<(), AuditError> {
         let patience = if self.failing {
             LITTLE_PATIENCE
         } else {
             PATIENCE
         };
-        wait_for(patience, || self.try_lock())?
-            .ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "another process holds it"))
-    }
-
-    fn try_lock(&mut self) -> io::Result<Option<()>> {
-        while try_lock(&self.file)? {
-            let path = &self.settings.path;
+        let path = self.settings.path.clone();
+        loop {
+            let take = || try_lock(&self.file).map(|is_taken| is_taken.then_some(()));
+            let taken = wait_for(patience, take).map_err(AuditError::write(&path))?;
+            taken.ok_or_else(|| AuditError::Held { path: path.clone() })?;
             let is_ours = |path: &PathBuf| is_at(&self.file, path);
-            if is_ours(path) {
-                return Ok(Some(()));
+            if is_ours(&path) {
+                return Ok(());
             }
-            self.was_replaced |= !list_older_parts(path).iter().any(is_ours);
-            self.file.unlock()?;
-            self.file = open_log(path)?;
+            self.was_replaced |= !list_older_parts(&path).iter().any(is_ours);
+            let _ = self.file.unlock();
+            self.file = open_log(&path)?;
         }
-        Ok(None)
     }
 
     /// Waits until all up to here is on disk, and keeps the log within bounds.
-    fn settle(&mut self) -> io::Result<()> {
-        self.file.sync_data()?;
+    fn settle(&mut self) -> Result<(), AuditError> {
+        let path = self.settings.path.clone();
+        self.file.sync_data().map_err(AuditError::write(&path))?;
         self.lock()?;
-        let path = &self.settings.path;
-        let is_put_aside = keep_within(&self.file, path, self.settings.keep_bytes);
+        let is_put_aside = keep_within(&self.file, &path, self.settings.keep_bytes);
         let _ = self.file.unlock();
-        if is_put_aside? {
-            self.file = open_log(path)?;
+        if is_put_aside.map_err(AuditError::write(&path))? {
+            self.file = open_log(&path)?;
         }
         Ok(())
     }
 
-    fn report_error(&mut self, error: &io::Error, readers: &mpsc::Sender<Update>) {
-        tracing::error!(%error, path = %self.settings.path.display(), "audit line lost");
-        if !std::mem::replace(&mut self.failing, true) {
-            let what = format!("cannot be written: {error}; free space or set KB_AGENT_AUDIT_LOG");
-            self.warn(readers, &what);
+    fn report_error(&mut self, error: &AuditError, readers: &mpsc::Sender<Update>) {
+        tracing::error!(%error, "audit line lost");
+        // One event that is too long says nothing of the others.
+        let is_first = !self.failing;
+        self.failing |= !matches!(error, AuditError::TooLong { .. });
+        if is_first {
+            warn(readers, error.trouble().to_string());
         }
     }
 
-    fn warn(&self, readers: &mpsc::Sender<Update>, what: &str) {
-        let _ = readers.blocking_send(Update::Notice {
-            level: NoticeLevel::Warning,
-            message: format!("the audit log {} {what}", self.settings.path.display()),
-        });
+    fn report_replacement(&self, readers: &mpsc::Sender<Update>) {
+        let log = self.settings.path.display();
+        let line = format!(
+            "the audit log {log} was removed or replaced while it was in use: what it held is not in \
+             the new one"
+        );
+        warn(readers, line);
     }
 }
 
+fn warn(readers: &mpsc::Sender<Update>, message: String) {
+    let level = NoticeLevel::Warning;
+    let _ = readers.blocking_send(Update::Notice { level, message });
+}
+
 /// The event as one line of at most so many bytes, so that it can be read again: of its texts so
-/// much is left that it fits, and each says how much of it is missing.
-fn bounded_json(line: &Value, longest: usize) -> io::Result<String> {
+/// much is left that it fits, and each says how much of it is missing. `None` where nothing makes it fit.
+fn bounded_json(line: &Value, longest: usize) -> Option<String> {
     for most in SHORTENED_TO {
         let mut line = Cow::Borrowed(line);
         if most < usize::MAX {
             shorten_texts(line.to_mut(), most);
         }
-        let json = serde_json::to_string(&line)?;
+        let json = line.to_string();
         let json = escape_json(&json);
         if json.len() <= longest {
-            return Ok(json.into_owned());
+            return Some(json.into_owned());
         }
     }
-    Err(io::Error::other("the event is too long for a line"))
+    None
 }
 
 fn shorten_texts(value: &mut Value, most: usize) {
@@ -322,6 +305,6 @@ mod tests {
         assert!(json.len() <= LONGEST && json.contains("9216 bytes left out"));
         // What no shortening makes fit is an error, and no line.
         let numbers = vec![0; LONGEST];
-        assert!(bounded_json(&json!({"scores": numbers}), LONGEST).is_err());
+        assert!(bounded_json(&json!({"scores": numbers}), LONGEST).is_none());
     }
 }

@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{
     Event, EventBody, RunFigures, RunHistory, RunId, RunRecord, RunSummary, Timestamp,
 };
-use crate::text::one_line;
+use crate::text::{escape_json, one_line};
 
-use super::file::list_files;
+use super::file::{list_files, list_files_since};
 use super::read::{ReadError, for_each_event, holds_one_of};
 
 /// How much of a name that was asked for is repeated in an error, in characters.
@@ -77,6 +78,12 @@ impl<'a> Lookup<'a> {
 
     /// The events of these runs, run by run in the order given.
     pub fn events(&self, wanted: &[&RunSummary]) -> Result<Vec<Event>, ReadError> {
+        if let [run] = wanted {
+            return events_of(self.log, &run.id, &CancellationToken::new());
+        }
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
         let places = wanted.iter().enumerate();
         let places: HashMap<&RunId, usize> = places.map(|(at, run)| (&run.id, at)).collect();
         let mut events = Vec::new();
@@ -234,10 +241,32 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// The events of one run, in order, from all parts of the log; see [`Lookup`] for its name.
-pub fn events_of_run(log: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
-    let lookup = Lookup::open(log)?;
-    lookup.events(&[lookup.run(run)?])
+/// The events of the run of that whole id, in order; none where it is not recorded. Only the parts of the log
+/// that may hold it are read, and of those only its own lines as JSON.
+pub fn events_of(
+    log: &Path,
+    run: &RunId,
+    cancel: &CancellationToken,
+) -> Result<Vec<Event>, ReadError> {
+    let id = Value::from(&*run.0).to_string();
+    let id = escape_json(&id);
+    let read = |files: &[PathBuf]| {
+        let mut events = Vec::new();
+        let keep = |event: Event| {
+            if event.run == *run {
+                events.push(event);
+            }
+        };
+        for_each_event(files, holds_one_of(&[&*id]), keep, cancel)?;
+        Ok(events)
+    };
+    let events = read(&list_files_since(log, &run.0))?;
+    let begins = |first: &Event| matches!(first.body, EventBody::RunStarted { .. });
+    if events.first().is_some_and(begins) {
+        return Ok(events);
+    }
+    // The clock went back, or the beginning is lost.
+    read(&list_files(log))
 }
 
 /// The id of that name; where there is none, those that begin with it, or else end with it.
@@ -309,7 +338,6 @@ mod tests {
     use super::*;
     use crate::audit::file::next_part;
     use std::fs;
-    use std::path::PathBuf;
 
     /// The lines of a run.
     fn lines(run: u32) -> Vec<String> {
@@ -371,6 +399,25 @@ mod tests {
                 ["run_started", "fast_path_hit", "run_finished"],
                 "{run}"
             );
+        }
+    }
+
+    #[test]
+    fn one_run_is_read_by_its_id_though_the_clock_went_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        let [early, late] =
+            ["01", "02"].map(|at| format!("{at}000000-0000-7000-8000-000000000000"));
+        let named = |run: &str| lines(7).join("\n").replace("run-00007", run) + "\n";
+        fs::write(log.with_extension(format!("{early}.jsonl")), named(&late)).unwrap();
+        fs::write(&log, named("x") + &named(&early)).unwrap();
+        let count = |run: &str| {
+            let events = events_of(&log, &RunId(run.into()), &CancellationToken::new());
+            events.unwrap().len()
+        };
+        assert_eq!(list_files_since(&log, &late), [log.clone()]);
+        for (run, events) in [(&*early, 3), (&*late, 3), ("x", 3), ("y", 0)] {
+            assert_eq!(count(run), events, "{run}");
         }
     }
 

@@ -31,17 +31,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// Holds the gate that every start of a session passes, one at a time, and says whether one has passed
-    /// before: what is found out about other sessions while it is held stays true. A link in the place of
-    /// the folder is refused.
-    pub(super) fn gate(log: &Path) -> io::Result<(File, bool)> {
+    /// Holds the gate that every start of a session passes, one at a time: what is found out about other
+    /// sessions while it is held stays true. A link in the place of the folder is refused.
+    pub(super) fn gate(log: &Path) -> io::Result<File> {
         let folder = folder(log);
         create_private_dir(&folder)?;
-        let path = folder.join(GATE);
-        let was_there = path.exists();
-        let gate = open_to_lock(&path)?;
+        let gate = open_to_lock(&folder.join(GATE))?;
         lock(&gate, LONGEST_START, "starting on")?;
-        Ok((gate, was_there))
+        Ok(gate)
     }
 
     /// Announces a new session beside `log`; the gate must be held.
@@ -242,8 +239,8 @@ mod tests {
         for (name, text) in &kept {
             fs::write(folder.join(name), text).unwrap();
         }
-        let (_, was_there) = Session::gate(&log).unwrap();
-        assert!(was_there && Session::is_alive(&log, live.id()));
+        let _gate = Session::gate(&log).unwrap();
+        assert!(Session::is_alive(&log, live.id()));
         assert_eq!(Session::list_dead(&log), [dead]);
         for (name, text) in &kept {
             assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), *text);

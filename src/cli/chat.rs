@@ -10,7 +10,7 @@ use super::labels::read_labels;
 use super::output::{CommandFailure, print_json};
 use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use super::{plain, runs};
-use crate::audit::{Lookup, events_of_run};
+use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::engine::{
     Conversation, EngineChannels, EngineError, Opening, Resume, SAMPLES, channels,
@@ -74,7 +74,7 @@ async fn converse(
                 text: (*text).to_owned(),
             })
             .collect(),
-        notices: start.ignored.iter().cloned().chain(notices).collect(),
+        notices: start.notices.iter().cloned().chain(notices).collect(),
         is_opening: resumed.is_none(),
         resumed,
         walk,
@@ -221,7 +221,7 @@ pub(super) fn run_replay(wanted: &ReplayArgs, settings: &Settings) -> Result<(),
             "no runs are recorded in {log}"
         )));
     }
-    let events = events_of_run(&log, run)?;
+    let events = lookup.events(&[lookup.run(run)?])?;
     if wanted.json.is_some() {
         for event in events {
             print_json(&event)?;

@@ -2,16 +2,18 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use super::chat::setup_of_run;
 use super::labels::read_labels;
 use super::output::{CommandFailure, print_json, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
-use crate::protocol::{RecordedRun, RunRecord, RunSummary, SCHEMA};
+use crate::engine::trace_sender;
+use crate::protocol::{Event, RecordedRun, RunRecord, RunSummary, SCHEMA};
 use crate::report;
-use crate::telemetry::{TraceDetail, trace_request};
-use crate::text::one_line;
+use crate::telemetry::{TraceDetail, TraceForm, trace_request};
+use crate::text::{one_line, plural};
 use crate::tui::{LEAST, record_replay};
 
 /// The longest part of a question that a cast is called by, in characters.
@@ -27,6 +29,9 @@ pub(super) struct Export {
     /// How to write it
     #[arg(long, value_enum, default_value_t = ExportFormat::Md)]
     format: ExportFormat,
+    /// Send the traces to the collector of KB_AGENT_OTLP_ENDPOINT, and write nothing
+    #[arg(long, conflicts_with = "format")]
+    send: bool,
     /// Size of the terminal that a cast shows [default: 120x36]
     #[arg(long, value_name = "COLUMNSxROWS", value_parser = size)]
     size: Option<(u16, u16)>,
@@ -71,6 +76,14 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
     }
     let lookup = Lookup::open(&settings.audit_log)?;
     let wanted = lookup.run_or_session(&export.name)?;
+    if export.send {
+        let events = lookup.events(&wanted)?;
+        let url = send_traces(&events, settings)?;
+        return Ok(print_text(format!(
+            "sent {} to {url}\n",
+            plural(wanted.len(), "run")
+        ))?);
+    }
     let records = || -> Result<Vec<RunRecord>, CommandFailure> {
         let mut records = lookup.records(&wanted)?;
         read_labels(&settings.audit_log).attach_to(&mut records);
@@ -82,8 +95,11 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
         ExportFormat::Json => print_json(&json!({"schema": SCHEMA, "runs": records()?}))?,
         ExportFormat::Otlp => {
             let events = lookup.events(&wanted)?;
-            let detail = TraceDetail::from_audit_prompts(settings.audit_prompts);
-            print_json(&trace_request(&events, detail))?;
+            let form = TraceForm {
+                detail: TraceDetail::from_audit_prompts(settings.audit_prompts),
+                ..TraceForm::default()
+            };
+            print_json(&trace_request(&events, &form))?;
         }
         ExportFormat::Cast => {
             let size = export.size.unwrap_or(SIZE);
@@ -91,6 +107,20 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
         }
     }
     Ok(())
+}
+
+/// Sends the trace of each of the runs, and returns where to.
+fn send_traces(events: &[Event], settings: &Settings) -> Result<String, CommandFailure> {
+    let runtime = Runtime::new().map_err(CommandFailure::failed)?;
+    runtime.block_on(async {
+        let sender = trace_sender(settings)?.ok_or_else(|| {
+            CommandFailure::usage("no collector is set: set KB_AGENT_OTLP_ENDPOINT")
+        })?;
+        for run in events.chunk_by(|one, next| one.run == next.run) {
+            sender.send_run(run).await.map_err(CommandFailure::failed)?;
+        }
+        Ok(sender.url())
+    })
 }
 
 /// Prints the replay of a run as asciinema records a terminal (asciicast v2).

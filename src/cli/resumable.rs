@@ -14,8 +14,8 @@ use crate::tui::WalkStep;
 #[derive(Debug, Clone)]
 pub(super) struct StartOptions {
     pub(super) restated: StartSettings,
-    /// What `.env` of the working folder sets without effect, and what to do; one line.
-    pub(super) ignored: Option<String>,
+    /// What is set to no effect by `.env` of the working folder or under a misspelt name, one line each.
+    pub(super) notices: Vec<String>,
     /// `--env-file`.
     pub(super) env_file: Option<PathBuf>,
     /// `--plain`.
@@ -190,7 +190,7 @@ mod tests {
                 sources: vec![PathBuf::from("it's"), PathBuf::from("-x")],
                 data_dir: Some(PathBuf::from("d")),
             },
-            ignored: None,
+            notices: Vec::new(),
             env_file: Some(PathBuf::from("$HOME")),
             is_plain: true,
             is_quiet: false,

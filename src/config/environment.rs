@@ -1,13 +1,18 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use etcetera::{AppStrategy, AppStrategyArgs};
 
 use super::error::SettingError;
-use super::variables::{CONFIG_DIR, DATA_DIR, Kind, LOG, PREFIX, SOURCE, variable, variables};
 use crate::files::read_text_bounded;
+
+/// How the name of every setting begins.
+pub(super) const PREFIX: &str = "KB_AGENT_";
+pub(super) const SOURCE: &str = "KB_AGENT_SOURCE";
+pub(super) const DATA_DIR: &str = "KB_AGENT_DATA_DIR";
+pub(super) const CONFIG_DIR: &str = "KB_AGENT_CONFIG_DIR";
+pub(super) const LOG: &str = "KB_AGENT_LOG";
 
 /// Where settings are looked up: the first layer that sets one wins.
 ///
@@ -80,68 +85,43 @@ impl fmt::Display for Origin {
 }
 
 impl Environment {
-    /// Reads the process's environment, the named file, `.env` in the user's configuration folder, and,
-    /// where no file is named, what `.env` in the working folder may set.
-    ///
-    /// A missing `.env` is fine. A named file that cannot be read, and a line that is not `NAME=value`,
-    /// are errors of [`Settings::resolve`](super::Settings::resolve).
-    pub fn read(env_file: Option<&Path>) -> Self {
-        let mut environment = Self::default();
-        environment.add(Origin::Environment, process());
-        if let Some(path) = env_file {
-            environment.add_file(path);
-        }
-        let own = environment.config_dir().map(|folder| folder.join(ENV));
-        let own = own.filter(|path| is_there(path));
-        if let Some(path) = &own {
-            environment.add_file(path);
-        }
-        let beside = Path::new(ENV);
-        let is_own = || {
-            let real = beside.canonicalize().ok();
-            real.is_some() && real == own.as_ref().and_then(|own| own.canonicalize().ok())
-        };
-        if env_file.is_none() && is_there(beside) && !is_own() {
-            environment.add_file(beside);
-            environment.bar_last();
-        }
-        environment
-    }
-
     /// Adds what can be read of a file.
-    fn add_file(&mut self, path: &Path) {
+    pub(super) fn add_file(&mut self, path: &Path) {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let pairs = read_file(&path);
         self.add(Origin::File(path), pairs);
     }
 
-    fn add(&mut self, origin: Origin, read: impl IntoIterator<Item = Result<Pair, SettingError>>) {
+    pub(super) fn add(
+        &mut self,
+        origin: Origin,
+        read: impl IntoIterator<Item = Result<Pair, SettingError>>,
+    ) {
         let mut pairs = HashMap::new();
         for pair in read {
             match pair {
                 Ok((name, value)) => {
-                    let value = trimmed(&name, &value);
                     pairs.insert(name, value);
                 }
                 Err(error) => self.unreadable.push(error),
             }
         }
         if origin != Origin::Environment {
-            pairs.retain(|_, value| !value.is_empty());
+            pairs.retain(|_, value| !value.trim().is_empty());
         }
         self.layers.push(Layer { origin, pairs });
     }
 
     /// Takes out of the last layer, which is the working folder's, what does not count there.
-    fn bar_last(&mut self) {
+    pub(super) fn bar_last(&mut self, is_barred: impl Fn(&str) -> bool) {
         let Some(folder) = self.layers.last_mut() else {
             return;
         };
-        let is_barred = |name: &str| variable(name).is_some_and(|one| !one.folder);
         let barred = folder.pairs.extract_if(|name, _| is_barred(name));
-        let pairs = barred.collect();
-        let origin = folder.origin.clone();
-        self.barred = Some(Layer { origin, pairs });
+        self.barred = Some(Layer {
+            pairs: barred.collect(),
+            origin: folder.origin.clone(),
+        });
     }
 
     /// Exactly these pairs, whatever the process has.
@@ -161,13 +141,15 @@ impl Environment {
         })
     }
 
-    /// The working folder's `.env`, and what it sets that does not count there and nothing of the user's
-    /// sets; `None` where there is no such file.
-    pub(super) fn barred(&self) -> Option<(&Origin, Vec<&'static str>)> {
-        let file = self.barred.as_ref()?;
-        let is_alone = |name: &&str| file.pairs.contains_key(*name) && self.first(name).is_none();
-        let names = variables().map(|one| one.name.as_str()).filter(is_alone);
-        Some((&file.origin, names.collect()))
+    /// The working folder's `.env`; `None` where there is no such file.
+    pub(super) fn barred_file(&self) -> Option<&Origin> {
+        self.barred.as_ref().map(|file| &file.origin)
+    }
+
+    /// Whether that file sets a setting that does not count there, and nothing of the user's sets it.
+    pub(super) fn is_barred(&self, name: &str) -> bool {
+        let is_there = |file: &Layer| file.pairs.contains_key(name);
+        self.barred.as_ref().is_some_and(is_there) && self.first(name).is_none()
     }
 
     /// The user's own folder for settings; `None` where no home folder is known.
@@ -179,7 +161,7 @@ impl Environment {
     /// Where the value of a variable is from.
     pub(super) fn origin(&self, name: &str) -> Origin {
         match self.first(name) {
-            Some((layer, value)) if !value.is_empty() => layer.origin.clone(),
+            Some((layer, value)) if !value.trim().is_empty() => layer.origin.clone(),
             _ => Origin::Default,
         }
     }
@@ -187,20 +169,12 @@ impl Environment {
     /// The first file that says something else than what is in effect.
     pub(super) fn overridden_by(&self, name: &str) -> Option<&Origin> {
         let (_, value) = self.first(name)?;
-        let says_other = |layer: &&Layer| layer.pairs.get(name).is_some_and(|said| said != value);
+        let is_other = |said: &String| said.trim() != value.trim();
+        let says_other = |layer: &&Layer| layer.pairs.get(name).is_some_and(is_other);
         self.layers
             .iter()
             .find(says_other)
             .map(|layer| &layer.origin)
-    }
-
-    /// Removes a setting as if it were not set; returns whether it was set.
-    pub(super) fn forget(&mut self, name: &str) -> bool {
-        let mut was_set = false;
-        for layer in &mut self.layers {
-            was_set |= layer.pairs.remove(name).is_some();
-        }
-        was_set
     }
 
     /// The names that look like settings of this program, in order.
@@ -211,21 +185,14 @@ impl Environment {
         ours.into_iter()
     }
 
-    /// The value of a variable; one that is set to nothing counts as unset.
+    /// The value of a variable without spaces around it; one that is set to nothing counts as unset.
     pub fn get(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.first(name)?;
-        (!value.is_empty()).then_some(value)
+        Some(self.spaced(name)?.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The value of a setting, which was checked before, as another type.
-    pub(super) fn parsed<T: FromStr>(&self, name: &str) -> Option<T> {
-        self.get(name)?.parse().ok()
-    }
-
-    /// The same, or the default of the table.
-    pub(super) fn in_effect<T: FromStr + Default>(&self, name: &str) -> T {
-        let default = || variable(name)?.default.as_deref()?.parse().ok();
-        self.parsed(name).or_else(default).unwrap_or_default()
+    /// The value of a variable with the spaces around it.
+    pub(super) fn spaced(&self, name: &str) -> Option<&str> {
+        self.first(name).map(|(_, value)| value)
     }
 
     /// The first layer that sets a variable, be it to nothing, and the value there.
@@ -236,13 +203,13 @@ impl Environment {
 
     /// The value that the process's environment gives a variable, whatever files say.
     pub(super) fn of_process(&self, name: &str) -> Option<&str> {
-        let said = self.layers.first()?.pairs.get(name)?.as_str();
+        let said = self.layers.first()?.pairs.get(name)?.trim();
         (!said.is_empty()).then_some(said)
     }
 }
 
 /// What the process's environment sets, and what of it cannot be read.
-fn process() -> impl Iterator<Item = Result<Pair, SettingError>> {
+pub(super) fn process() -> impl Iterator<Item = Result<Pair, SettingError>> {
     std::env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok()?;
         match value.into_string() {
@@ -254,17 +221,11 @@ fn process() -> impl Iterator<Item = Result<Pair, SettingError>> {
     })
 }
 
-/// A value without the spaces around it, where these mean nothing.
-fn trimmed(name: &str, value: &str) -> String {
-    let keeps_spaces = variable(name).is_some_and(|one| matches!(one.takes, Kind::SpacedText));
-    (if keeps_spaces { value } else { value.trim() }).to_owned()
-}
-
 /// Name of a file with settings.
 pub(super) const ENV: &str = ".env";
 
 /// A folder of that name is a Python environment, and no settings.
-fn is_there(path: &Path) -> bool {
+pub(super) fn is_there(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| !meta.is_dir())
 }
 
@@ -275,7 +236,7 @@ fn is_there(path: &Path) -> bool {
 // `$` reaches the parser as a character without a meaning, and is a `$` again in the value.
 
 /// A name with its value.
-type Pair = (String, String);
+pub(super) type Pair = (String, String);
 
 /// No settings file is nearly as large.
 pub(super) const LARGEST: u64 = 256 << 10;
@@ -375,6 +336,7 @@ pub(super) fn platform_dirs() -> Option<[PathBuf; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::setting;
     use super::*;
 
     impl Environment {
@@ -385,7 +347,7 @@ mod tests {
             pairs: [(&str, &str); N],
         ) -> Self {
             let mut environment = self.with_own(path, pairs);
-            environment.bar_last();
+            environment.bar_last(|name| setting(name).is_some_and(|one| !one.folder));
             environment
         }
 

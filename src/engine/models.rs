@@ -303,15 +303,14 @@ fn job(set: &config::JobConfig, built_in: &JobSettings) -> JobSettings {
 #[cfg(test)]
 mod thinking_tests {
     use super::*;
-    use crate::config::variables;
+    use crate::config::settings;
     use crate::reasoner::llm::ModelJob;
 
     #[test]
     fn the_table_of_settings_tells_what_is_built_in() {
         let told = |name: &str| {
-            let variable = variables().find(|one| one.name == format!("KB_AGENT_LLM_{name}"));
-            let variable = variable.expect(name);
-            variable.while_unset()
+            let setting = settings().find(|one| one.name == format!("KB_AGENT_LLM_{name}"));
+            setting.expect(name).while_unset()
         };
         assert_eq!(told("RETRIES"), RETRIES.to_string());
         for job in ModelJob::ALL {

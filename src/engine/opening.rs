@@ -18,7 +18,7 @@ use crate::audit::{AuditLog, InterruptedRun, LogSettings, Mask, Session};
 use crate::config::Settings;
 use crate::files::create_private_dir;
 use crate::protocol::JobModels;
-use crate::telemetry::{TraceDetail, TraceSender};
+use crate::telemetry::{TraceDetail, TraceForm, TraceSender};
 use crate::text::OrTrouble;
 
 impl Engine {
@@ -133,10 +133,13 @@ pub fn mask_of(settings: &Settings) -> Mask {
 }
 
 /// Who sends runs to the collector that the settings name, with their texts where the audit log has them.
-pub(super) fn trace_sender(settings: &Settings) -> Result<Option<TraceSender>, EngineError> {
-    let detail = TraceDetail::from_audit_prompts(settings.audit_prompts);
+pub fn trace_sender(settings: &Settings) -> Result<Option<TraceSender>, EngineError> {
+    let form = TraceForm {
+        detail: TraceDetail::from_audit_prompts(settings.audit_prompts),
+        eval_settings: settings.eval_settings.clone(),
+    };
     let endpoint = settings.otlp_endpoint.as_deref();
-    let sender = endpoint.map(|endpoint| TraceSender::new(endpoint, detail));
+    let sender = endpoint.map(|endpoint| TraceSender::new(endpoint, &settings.otlp_headers, form));
     let sender = sender.transpose();
     sender.map_err(EngineError::Setting)
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::EngineError;
 use crate::audit::Lookup;
-use crate::domain::{Cut, KEEP_FROM};
+use crate::domain::Cut;
 use crate::kb::{KnowledgeBase, Passage, PassageLines, Scope, SearchMode, Within};
 use crate::protocol::{
     CallReport, EvidenceRecord, EvidenceStanding, PassageReport, RunRecord, Timestamp, ToolRun,
@@ -53,7 +53,7 @@ pub fn explain_passage(
         note: None,
         evidence: None,
         held_by: None,
-        keep_from: KEEP_FROM,
+        keep_from: record.settings.unwrap_or_default().thresholds.keep_from,
         sent: record
             .evidence
             .iter()

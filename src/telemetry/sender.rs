@@ -6,18 +6,25 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
-use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, Url};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Response, StatusCode, Url};
+use secrecy::{ExposeSecret, SecretString};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use super::spans::{TraceDetail, trace_request};
+use super::spans::{TraceForm, trace_request};
 use crate::http::{Site, Variables};
 use crate::protocol::{Event, EventBody, RunId};
 use crate::text::{Trouble, one_line};
 
 /// How long a collector has for one trace.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a trace is sent once more to a collector that cannot take it now.
+const RETRIES: u32 = 3;
+/// The first pause before that, doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// No longer pause is kept, whatever the collector asks for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Where a collector takes traces, below its root.
 const BELOW_ROOT: [&str; 2] = ["v1", "traces"];
 /// The setting that its address comes from.
@@ -29,13 +36,14 @@ const VARIABLES: Variables = Variables {
 
 /// Sends the trace of each run that has ended to a collector. Cheap to clone.
 ///
-/// Each is sent once, beside everything else. A collector that does not take it costs a line of
-/// diagnostics, and nothing more until it takes one again.
+/// Each is sent beside everything else. A collector that does not take it costs a line of diagnostics, and
+/// nothing more until it takes one again.
 #[derive(Clone)]
 pub struct TraceSender {
     client: Client,
     url: Url,
-    detail: TraceDetail,
+    headers: HeaderMap,
+    form: TraceForm,
     runtime: Handle,
     sending: TaskTracker,
     is_failing: Arc<AtomicBool>,
@@ -51,7 +59,11 @@ pub struct RunBuffer {
 impl TraceSender {
     /// A sender to the collector at this root, or at this address of its traces. Sends nothing yet; what is
     /// sent later is sent on the runtime of the caller.
-    pub fn new(endpoint: &str, detail: TraceDetail) -> Result<Self, Trouble> {
+    pub fn new(
+        endpoint: &str,
+        headers: &[(String, SecretString)],
+        form: TraceForm,
+    ) -> Result<Self, Trouble> {
         let site = Site::new(endpoint, None, &VARIABLES)?;
         let is_whole = site
             .base()
@@ -61,7 +73,8 @@ impl TraceSender {
         Ok(Self {
             client: site.client()?,
             url: site.url(below),
-            detail,
+            headers: headers.iter().filter_map(header).collect(),
+            form,
             runtime: Handle::current(),
             sending: TaskTracker::new(),
             is_failing: Arc::default(),
@@ -94,6 +107,11 @@ impl TraceSender {
         self.post(&ExportTraceServiceRequest::default()).await
     }
 
+    /// Sends the trace of a run that has ended, and waits for the collector.
+    pub async fn send_run(&self, events: &[Event]) -> Result<(), Trouble> {
+        self.post(&trace_request(events, &self.form)).await
+    }
+
     /// Where traces go, without the query of the address, which may hold a key.
     pub fn url(&self) -> String {
         let mut url = self.url.clone();
@@ -105,7 +123,7 @@ impl TraceSender {
     fn send(&self, events: Vec<Event>) {
         let sender = self.clone();
         let sent = async move {
-            let sent = sender.post(&trace_request(&events, sender.detail)).await;
+            let sent = sender.send_run(&events).await;
             let was_failing = sender.is_failing.swap(sent.is_err(), Ordering::Relaxed);
             if let Err(trouble) = sent.map_err(|trouble| trouble.to_string())
                 && !was_failing
@@ -117,35 +135,69 @@ impl TraceSender {
     }
 
     async fn post(&self, request: &ExportTraceServiceRequest) -> Result<(), Trouble> {
-        let unsent = |why: String| {
-            Trouble::new(
-                format!("{}: {why}", self.url()),
-                "see to KB_AGENT_OTLP_ENDPOINT and to the collector there",
-            )
-        };
+        let body = request.encode_to_vec();
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..RETRIES {
+            let reply = self.post_once(body.clone()).await?;
+            if !is_busy(reply.status()) {
+                return self.check(reply.status());
+            }
+            tokio::time::sleep(asked_pause(&reply).unwrap_or(pause).min(LONGEST_PAUSE)).await;
+            pause *= 2;
+        }
+        let reply = self.post_once(body).await?;
+        self.check(reply.status())
+    }
+
+    async fn post_once(&self, body: Vec<u8>) -> Result<Response, Trouble> {
         let sent = self
             .client
             .post(self.url.clone())
+            .headers(self.headers.clone())
             .header(CONTENT_TYPE, "application/x-protobuf")
             .timeout(POST_TIMEOUT)
-            .body(request.encode_to_vec())
+            .body(body)
             .send();
-        let reply = sent.await.map_err(|error| {
-            let why = if error.is_timeout() {
+        sent.await.map_err(|error| {
+            self.unsent(if error.is_timeout() {
                 "no reply in time"
             } else if error.is_connect() {
                 "no connection"
             } else {
                 "the connection broke"
-            };
-            unsent(why.to_owned())
-        })?;
-        let status = reply.status();
+            })
+        })
+    }
+
+    fn check(&self, status: StatusCode) -> Result<(), Trouble> {
         if status.is_success() {
             return Ok(());
         }
-        Err(unsent(format!("the reply is {status}")))
+        Err(self.unsent(&format!("the reply is {status}")))
     }
+
+    fn unsent(&self, why: &str) -> Trouble {
+        Trouble::new(
+            format!("{}: {why}", self.url()),
+            "see to KB_AGENT_OTLP_ENDPOINT, KB_AGENT_OTLP_HEADERS and the collector there",
+        )
+    }
+}
+
+fn header((name, value): &(String, SecretString)) -> Option<(HeaderName, HeaderValue)> {
+    let mut secret = HeaderValue::from_str(value.expose_secret()).ok()?;
+    secret.set_sensitive(true);
+    Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret))
+}
+
+/// Whether a collector takes the same trace later.
+fn is_busy(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 429 | 502 | 503 | 504)
+}
+
+fn asked_pause(reply: &Response) -> Option<Duration> {
+    let seconds = reply.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    seconds.trim().parse().ok().map(Duration::from_secs)
 }
 
 impl fmt::Debug for TraceSender {
@@ -172,7 +224,8 @@ mod tests {
 
     #[tokio::test]
     async fn trust_a_key_in_the_address_of_a_collector_is_not_shown() {
-        let to = |endpoint| TraceSender::new(endpoint, TraceDetail::from_audit_prompts(false));
+        let headers = [("authorization".to_owned(), "s3cret".into())];
+        let to = |endpoint| TraceSender::new(endpoint, &headers, TraceForm::default());
         let sender = to("http://127.0.0.1:9/otlp?key=s3cret#s3cret").unwrap();
         assert_eq!(sender.url(), "http://127.0.0.1:9/otlp/v1/traces");
         assert_eq!(sender.url.query(), Some("key=s3cret"));

@@ -557,6 +557,19 @@ fn page_of_engine(model: &Model) -> Vec<Row> {
     rows.push(page_line("vector threshold", format!("{threshold:.2}")));
     let items = grouped_plural(limits.auto_approve_max_items, "item");
     rows.push(page_line("auto-approve up to", items));
+    let share = |share: f64| format!("{share:.2}");
+    let by_language = |set: Option<f64>| set.map_or_else(|| "by language".to_owned(), share);
+    for (name, value) in [
+        ("keep passages from", share(limits.thresholds.keep_from)),
+        (
+            "answer from average",
+            share(limits.thresholds.sufficient_from),
+        ),
+        ("small talk from", by_language(limits.router.chitchat)),
+        ("complex from", by_language(limits.router.complex)),
+    ] {
+        rows.push(page_line(name, value));
+    }
     rows.push(Row::default());
     let words = "Engine, model and settings are set by KB_AGENT_… variables; 'kb-agent doctor' \
                  checks them.";

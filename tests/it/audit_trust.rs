@@ -33,6 +33,12 @@ fn old_line(run: &str, seq: u64, session: &str) -> String {
     format!("{body}\n")
 }
 
+/// What a process that was killed leaves beside the log.
+fn left_by_a_kill(demo: &Demo) {
+    let session = "data/audit.jsonl.live/01938d2e-0000-7000-8000-0000000000ff";
+    demo.place().file(session, "");
+}
+
 #[cfg(unix)]
 #[test]
 fn trust_a_file_that_is_no_audit_log_is_left_as_it_is() {
@@ -160,6 +166,7 @@ fn trust_a_log_of_an_earlier_version_is_continued_and_its_head_stays_as_it_is() 
     let chained = old_line(run, 0, "gone").replacen('{', &fields, 1);
     let old = chained + &old_line("", 3, "");
     demo.place().file("data/audit.jsonl", &old);
+    left_by_a_kill(&demo);
     let head = demo.place().file("data/audit.jsonl.head", "notes");
     let output = demo.run_well(&["ask", "hello"]);
     one_line(&output).must_hold("2 runs were interrupted");
@@ -180,6 +187,7 @@ fn trust_a_lost_first_line_or_an_empty_id_stops_no_start() {
     ] {
         let demo = Workplace::with_demo();
         demo.place().file("data/audit.jsonl", &line);
+        left_by_a_kill(&demo);
         let output = demo.run_well(&["ask", "hello"]);
         assert!(one_line(&output).contains("interrupted"));
         let third = demo.run(&["ask", "hello"]);
@@ -197,6 +205,7 @@ fn trust_what_cannot_be_read_is_passed_over() {
     let log = demo.place().audit_log();
     let first = old_line("01938d2e-0000-7000-8000-000000000001", 0, "gone");
     demo.place().file("data/audit.jsonl", first + "no event\n");
+    left_by_a_kill(&demo);
     // A hole is a line too long to be one of ours.
     let file = fs::OpenOptions::new().append(true).open(&log).unwrap();
     file.set_len(40 << 20).unwrap();
@@ -214,11 +223,15 @@ fn trust_ten_thousand_interrupted_runs_are_closed_in_one_pass() {
         .map(|at| old_line(&run(at), 0, "gone"))
         .collect();
     demo.place().file("data/audit.jsonl", lines);
+    // Without one that was killed nothing is taken for cut short.
+    let first = demo.run_well(&["ask", "hello"]);
+    assert_eq!(text(&first.stderr), "");
+    left_by_a_kill(&demo);
     let output = demo.run_well(&["ask", "hello"]);
     assert!(one_line(&output).contains("10000 runs were interrupted"));
     let log = fs::read(demo.place().audit_log()).unwrap();
     let log = json_lines(&log);
-    assert_eq!(events(&log, "run_finished").len(), 10_001);
+    assert_eq!(events(&log, "run_finished").len(), 10_002);
 }
 
 #[test]
@@ -330,6 +343,7 @@ fn trust_runs_in_parts_that_were_put_aside_are_read() {
     let run = "01938d2e-0000-7000-8000-000000000001";
     let lines: String = (0..900).map(|_| old_line(run, 0, "gone")).collect();
     demo.place().file("data/audit.jsonl", lines);
+    left_by_a_kill(&demo);
     let small = |args: &[&str]| {
         let mut command = demo.command(args);
         command.env("KB_AGENT_AUDIT_KEEP_MB", "1");

@@ -24,35 +24,13 @@ fn r26_a_bad_setting_is_one_line_and_exit_2() {
 }
 
 #[test]
-fn r26_an_address_without_its_scheme_is_reported_with_it() {
-    let place = Workplace::empty();
-    for name in ["KB_AGENT_LLM_BASE_URL", "KB_AGENT_EMBEDDING_BASE_URL"] {
-        let run = |args: &[&str]| {
-            let mut command = place.command(args);
-            command.env(name, "localhost:9").output().unwrap()
-        };
-        let output = run(&["ask", "hello"]);
-        assert_eq!(output.status.code(), Some(2));
-        assert_eq!(
-            one_line(&output),
-            format!(
-                "kb-agent: {name} is 'localhost:9': it must be an http or https address; \
-                 did you mean http://localhost:9?"
-            )
-        );
-        let report = text(&run(&["doctor"]).stdout);
-        report.must_hold(&format!("set {name} to http://localhost:9"));
-    }
-}
-
-#[test]
 fn r26_help_names_every_setting_with_its_default() {
     let help = text(&Workplace::empty().run(&["--help"]).stdout);
     // The terminal's width breaks lines, and long names of folders.
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, help) = help.split_once("Settings, in order of precedence").unwrap();
-    for variable in kb_agent::config::variables() {
-        let name = variable.name.as_str();
+    for variable in kb_agent::config::settings() {
+        let name = variable.name;
         let (_, of_help) = help.split_once(&format!(" {name} ")).expect(name);
         let (of_help, _) = of_help.split_once(']').unwrap();
         let default = variable.while_unset();

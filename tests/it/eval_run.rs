@@ -382,7 +382,9 @@ async fn ends_at_ctrl_c_without_a_report_and_sends_the_trace_of_what_was_asked()
     signal("INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!demo.place().path().join("j.xml").exists());
-    assert_eq!(collector.received_requests().await.unwrap().len(), 1);
+    let sent = collector.received_requests().await.unwrap();
+    assert_eq!(sent.len(), 1);
+    String::from_utf8_lossy(&sent[0].body).must_hold("eval.settings");
     // Its run has an end, and the next gate has nothing to say of it.
     let next = run(&demo, &[]);
     assert_eq!(text(&next.stderr), "");

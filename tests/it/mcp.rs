@@ -454,16 +454,16 @@ fn over_http_a_token_that_is_set_is_not_printed_and_a_named_host_gets_in() {
         "kb.example.com",
     ];
     let mut command = place.command(&arguments);
-    command.env("KB_AGENT_MCP_TOKEN", "of-my-own");
+    command.env("KB_AGENT_MCP_TOKEN", "of-my-own-making-1");
     let server = Listening::start(command, 1);
-    let token = "Authorization: Bearer of-my-own\r\n";
+    let token = "Authorization: Bearer of-my-own-making-1\r\n";
     let (status, reply) = server.greet("/mcp", "kb.example.com", token);
     assert_eq!(status, 200, "{reply}");
-    server.printed.must_lack("of-my-own");
+    server.printed.must_lack("of-my-own-making-1");
     let (status, _) = server.greet(
         "/mcp",
         &server.address,
-        "Authorization: Bearer of-my-ow\r\n",
+        "Authorization: Bearer of-my-own-making-2\r\n",
     );
     assert_eq!(status, 401);
 }

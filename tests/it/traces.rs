@@ -143,12 +143,99 @@ async fn a_run_that_ends_is_sent_as_a_trace_without_texts_and_exported_as_the_sa
         all.must_lack(word);
     }
 
+    // What is looked for is an attribute, and what became of a passage stands beside it.
+    let all = attributes(&run.attributes);
+    for name in ["kb_agent.settings.keep_from", "kb_agent.average"] {
+        assert!(matches!(all[name], Any::DoubleValue(_)), "{name}: {all:?}");
+    }
+    string(run, "kb_agent.query_type");
+    string(graded, "kb_agent.action");
+    let found = string(searched, "retrieval.documents.0.document.metadata");
+    let found: Value = serde_json::from_str(found).unwrap();
+    assert_eq!(found["id"], "e1");
+    assert!(
+        found["grade"].is_number() && found["cited"].is_boolean(),
+        "{found}"
+    );
+    let mut calls = spans.iter().filter(|span| span.name == tool.name);
+    let has_documents = |span: &Span| {
+        attributes(&span.attributes).contains_key("retrieval.documents.0.document.id")
+    };
+    assert!(calls.any(has_documents));
+    let nodes = spans
+        .iter()
+        .filter(|span| span.parent_span_id == run.span_id);
+    let starts: Vec<u64> = nodes.map(|span| span.start_time_unix_nano).collect();
+    assert!(starts.is_sorted_by(|a, b| a < b), "{starts:?}");
+
     let exported = demo
         .run_well(&["export", "last", "--format", "otlp"])
         .stdout;
     assert_eq!(text(&exported).lines().count(), 1);
     let exported: ExportTraceServiceRequest = serde_json::from_slice(&exported).unwrap();
     assert_eq!(&exported, request);
+    let refused = demo.run(&["export", "last", "--send"]);
+    assert_eq!(refused.status.code(), Some(2));
+    text(&refused.stderr).must_hold(ENDPOINT);
+}
+
+#[tokio::test]
+async fn an_old_run_is_sent_with_headers_to_a_collector_that_is_busy_at_first() {
+    let (server, place) = (MockServer::start().await, Workplace::empty());
+    place.run_well(&["ask", "hello"]);
+    let busy = ResponseTemplate::new(503).insert_header("retry-after", "0");
+    Mock::given(method("POST"))
+        .respond_with(busy)
+        .up_to_n_times(1)
+        .mount(&server)
+        .await;
+    Mock::given(header("authorization", "Basic cGs6c2s="))
+        .respond_with(ResponseTemplate::new(200))
+        .mount(&server)
+        .await;
+    let send = |headers: &str| {
+        let mut command = place.command(&["export", "last", "--send"]);
+        command
+            .env(ENDPOINT, server.uri())
+            .env("KB_AGENT_OTLP_HEADERS", headers);
+        ended(command)
+    };
+    let sent = send("Authorization=Basic%20cGs6c2s=");
+    assert!(sent.status.success(), "{}", text(&sent.stderr));
+    text(&sent.stdout).must_hold("sent 1 run to ");
+    assert_eq!(taken(&server).await.len(), 2);
+    let failed = send("authorization=other");
+    assert_eq!(failed.status.code(), Some(1));
+    text(&failed.stderr).must_hold("KB_AGENT_OTLP_HEADERS");
+}
+
+#[tokio::test]
+async fn what_failed_is_marked_with_its_kind() {
+    let (server, place) = (collector().await, Workplace::with_gate());
+    place.index();
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.stream(
+        NodeName::AnalyzeAndRoute,
+        r#"{"query_type": "chitchat", "complexity": "chitchat"}"#,
+    );
+    endpoint.say(NodeName::Synthesize, Reply::error(500, "broken"));
+    let mut command = place.command(&["ask", "--kb", "kb", "--route", "chitchat", "hello"]);
+    command
+        .env(ENDPOINT, server.uri())
+        .env("KB_AGENT_LLM_RETRIES", "0")
+        .env("KB_AGENT_LLM_BASE_URL", endpoint.base_url());
+    assert_eq!(ended(command).status.code(), Some(1));
+    let taken = taken(&server).await;
+    let spans = spans(&taken[0]);
+    let call = spans
+        .iter()
+        .rfind(|span| span.name.starts_with("chat "))
+        .unwrap();
+    for span in [&spans[0], named(spans, "synthesize"), call] {
+        assert_eq!(span.status.as_ref().unwrap().code, 2, "{}", span.name);
+        assert_eq!(string(span, "error.type"), "500");
+    }
+    assert_eq!(string(call, "gen_ai.provider.name"), "openai");
 }
 
 #[tokio::test]
@@ -178,6 +265,9 @@ async fn a_trace_with_texts_holds_prompts_and_usage_and_no_secret() {
     assert_eq!(string(call, "openinference.span.kind"), "LLM");
     string(call, "input.value").must_hold("my key is");
     string(call, "output.value").must_hold("Hello to you.");
+    assert_eq!(string(call, "llm.input_messages.0.message.role"), "system");
+    assert_eq!(string(call, "output.mime_type"), "text/plain");
+    string(named(spans, "synthesize"), "output.value").must_hold("Hello to you.");
     let counted = attributes(&call.attributes);
     assert!(matches!(counted["gen_ai.usage.input_tokens"], Any::IntValue(count) if *count > 0));
     string(&spans[0], "input.value").must_hold("hi, my key is");

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use kb_agent::config::variables;
+use kb_agent::config::settings;
 use serde_json::Value;
 
 use crate::support::Said;
@@ -95,8 +95,8 @@ fn ignored(output: &Output) -> Vec<String> {
 #[test]
 fn trust_a_foreign_env_sets_the_screen_and_routing_alone() {
     let (listener, url) = Listener::start();
-    let barred = variables().filter(|variable| !variable.folder);
-    let barred: Vec<&str> = barred.map(|variable| &*variable.name).collect();
+    let barred = settings().filter(|setting| !setting.folder);
+    let barred: Vec<&str> = barred.map(|setting| setting.name).collect();
     let lines = barred.iter().map(|name| {
         let is_address = name.ends_with("_URL");
         let value = if is_address { url.as_str() } else { "there" };
@@ -192,8 +192,37 @@ fn r26_the_files_are_asked_in_their_order() {
 }
 
 #[test]
+fn r26_names_that_are_no_setting_are_one_line_on_every_command() {
+    let place = Workplace::holding([("kb/a.md", "a")]);
+    for arguments in [
+        &["graph"][..],
+        &["search", "--kb", "kb", "a"],
+        &["ask", "--kb", "kb", "hello"],
+    ] {
+        let mut command = place.command(arguments);
+        command
+            .env("KB_AGENT_FOO", "1")
+            .env("KB_AGENT_BAR", "2")
+            .env("KB_AGENT_TEST_X", "3");
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        one_line(&output).must_hold("KB_AGENT_BAR and 1 more name are no settings of kb-agent");
+    }
+}
+
+#[test]
 fn trust_no_key_goes_unencrypted_to_another_machine() {
     let place = Workplace::holding([("kb/a.md", "a")]);
+    let headers = place
+        .command(&["graph"])
+        .env("KB_AGENT_OTLP_ENDPOINT", "http://gpu.invalid:4318")
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=x")
+        .output()
+        .unwrap();
+    refused(
+        &headers,
+        &["KB_AGENT_OTLP_HEADERS would go unencrypted to gpu.invalid"],
+    );
     for (what, ending) in [("LLM", "hello"), ("EMBEDDING", "what is alpha?")] {
         let command = |url: &str| {
             let mut command = place.command(&["ask", "--kb", "kb", ending]);

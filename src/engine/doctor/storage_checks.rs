@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
-use std::{env, fs, thread};
+use std::{env, fs, process, thread};
 
 use super::check::{Check, Status};
 use super::report::{Report, off_thread};
@@ -61,18 +61,17 @@ fn folder(path: &Path) -> Check {
 fn audit_log(path: &Path) -> Check {
     const NAME: &str = "audit log";
     let shown = path.display();
-    let failed = |source| {
-        let path = path.to_owned();
-        Check::failed(NAME, AuditError { path, source }.trouble())
-    };
-    let found = check_is_log(path).and_then(|meta| match &meta {
-        Some(_) => unlinked().append(true).open(path).map(|_| meta),
-        None => try_writing(&existing(path)).map(|()| meta),
+    let found = check_is_log(path).and_then(|meta| {
+        let tried = match &meta {
+            Some(_) => unlinked().append(true).open(path).map(|_| meta),
+            None => try_writing(&existing(path)).map(|()| meta),
+        };
+        tried.map_err(AuditError::open(path))
     });
     let meta = match found {
         Ok(Some(meta)) => meta,
         Ok(None) => return Check::ok(NAME, format!("{shown} is made by the first question")),
-        Err(error) => return failed(error),
+        Err(error) => return Check::failed(NAME, error.trouble()),
     };
     let mode = mode(path).unwrap_or_default() & 0o777;
     let is_private = mode & !0o700 == 0;
@@ -164,7 +163,14 @@ pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
     let check = match (&settings.ocr, missing.as_slice()) {
         (None, []) => Check::ok(SCANS, "not recognised: KB_AGENT_OCR=1 turns it on"),
         (None, _) => Check::ok(SCANS, "not recognised"),
-        (Some(_), []) => Check::ok(SCANS, "recognised"),
+        (Some(languages), []) => match missing_languages(languages).as_slice() {
+            [] => Check::ok(SCANS, "recognised"),
+            missing => Check::note(
+                SCANS,
+                format!("tesseract has no data of {}", missing.join(" and ")),
+                "install the language, or leave it out of KB_AGENT_OCR; 'tesseract --list-langs' lists those there are",
+            ),
+        },
         (Some(_), missing) => Check::note(
             SCANS,
             format!("{} is not installed", missing.join(" and ")),
@@ -172,6 +178,25 @@ pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
         ),
     };
     report.add(check);
+}
+
+/// Which of the languages, written as `deu+eng`, tesseract does not list; none where it lists nothing in time.
+fn missing_languages(languages: &str) -> Vec<&str> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // A program that hangs is not waited for.
+    thread::spawn(move || {
+        let listed = process::Command::new("tesseract")
+            .arg("--list-langs")
+            .output();
+        sender.send(listed)
+    });
+    let Ok(Ok(listed)) = receiver.recv_timeout(PATIENCE) else {
+        return Vec::new();
+    };
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    let is_missing = |name: &&str| !name.is_empty() && !listed.lines().any(|line| line == *name);
+    let wanted = languages.split('+').filter(|_| !listed.is_empty());
+    wanted.filter(is_missing).collect()
 }
 
 /// Whether a folder of `PATH` holds a file of that name.

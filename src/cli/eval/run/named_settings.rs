@@ -55,6 +55,7 @@ impl NamedSettings {
     pub(super) fn with_log_apart(&self) -> Settings {
         Settings {
             audit_log: self.settings.data_dir.join("eval").join("audit.jsonl"),
+            eval_settings: Some(self.name.clone()),
             ..self.settings.clone()
         }
     }

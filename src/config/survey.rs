@@ -4,14 +4,12 @@
 //! wrong wants all of them, and the rest checked as if those had not been set. Secrets never leave
 //! here, also not those that addresses can hold.
 
-use std::mem::take;
-
-use super::environment::{Environment, Origin, Overrides};
+use super::environment::{CONFIG_DIR, DATA_DIR, Environment, LOG, Origin, Overrides, SOURCE};
 use super::error::SettingError;
 use super::ineffective::{IneffectiveSetting, idle, ignored, outvoted, unknown};
+use super::setting::{Setting, Unset, shown};
 use super::settings::Settings;
-use super::shown::{masked, path, text};
-use super::variables::{AUDIT_LOG, CONFIG_DIR, DATA_DIR, LOG, SOURCE, variables};
+use super::table::{AUDIT_LOG, settings};
 
 /// What all settings come to.
 #[derive(Debug, Clone)]
@@ -49,73 +47,65 @@ pub struct ListedSetting {
 /// Looks every setting up as [`Settings::resolve`] does, and goes on where that stops. What cannot be read
 /// is among what is refused, and comes first.
 pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
-    let mut usable = environment.clone();
-    let mut refused = take(&mut usable.unreadable);
-    let settings = loop {
-        match Settings::resolve(&usable, overrides.clone()) {
-            Ok(settings) => break Some(settings),
-            Err(error) => {
-                let forgotten = error.variable().is_some_and(|name| usable.forget(name));
-                refused.push(error);
-                if !forgotten {
-                    break None;
-                }
-            }
-        }
-    };
-    let listed = variables().map(|variable| {
-        let name = variable.name.as_str();
+    let (made, refused) = Settings::read(environment, overrides.clone());
+    let list = |one: &'static Setting| {
+        let name = one.name;
         let is_refused = refused.iter().any(|error| error.variable() == Some(name));
         let flag = overrides.flag(name).filter(|_| !is_refused);
         // What cannot be used is listed as it was set, not as what stands in for it.
-        let (from, made) = if is_refused {
-            (environment, None)
-        } else {
-            (&usable, settings.as_ref())
+        let resolved = made.as_ref().filter(|_| !is_refused);
+        let resolved = resolved.and_then(|made| resolved_path(name, made));
+        let value = resolved.or_else(|| Some(one.masked(environment.get(name)?)));
+        let (default, unset) = match one.unset {
+            Unset::To(text) => (Some(text.to_owned()), None),
+            Unset::Means(text) | Unset::As(text) => (None, Some(text)),
         };
-        let resolved = made.and_then(|settings| of_settings(name, settings));
-        let shown = resolved.or_else(|| Some(masked(variable, from.get(name)?)));
-        let idle = idle(variable, environment, flag);
-        let idle = idle.or_else(|| outvoted(name, environment));
+        let idle = idle(one, environment, flag).or_else(|| outvoted(name, environment));
         ListedSetting {
             name,
-            unset: variable.unset.as_deref(),
-            value: shown.or_else(|| variable.default.clone()),
-            origin: flag.map_or_else(|| from.origin(name), Origin::Flag),
+            unset,
+            value: value.or(default),
+            origin: flag.map_or_else(|| environment.origin(name), Origin::Flag),
             // What cannot be used has its own line.
             idle: idle.filter(|_| !is_refused),
         }
-    });
-    let listed = listed.collect();
+    };
+    let listed = settings().map(list).collect();
     Survey {
-        settings,
+        settings: made,
         refused,
         unknown: unknown(environment).collect(),
         ignored: ignored(environment, overrides),
         listed,
-        files: environment.files().map(path).collect(),
+        files: environment
+            .files()
+            .map(|file| shown(&file.to_string_lossy()))
+            .collect(),
     }
 }
 
 /// What the settings made of it, where flags or the platform have a say.
-fn of_settings(name: &str, settings: &Settings) -> Option<String> {
-    match name {
-        SOURCE => {
-            let paths: Vec<String> = settings.sources.iter().map(|at| path(at)).collect();
-            let separator = if cfg!(windows) { ";" } else { ":" };
-            (!paths.is_empty()).then(|| paths.join(separator))
-        }
-        DATA_DIR => Some(path(&settings.data_dir)),
-        CONFIG_DIR => settings.config_dir.as_deref().map(path),
-        AUDIT_LOG => Some(path(&settings.audit_log)),
-        LOG => Some(text(&settings.log_filter)),
-        _ => None,
-    }
+fn resolved_path(name: &str, settings: &Settings) -> Option<String> {
+    let path = match name {
+        SOURCE => return joined_paths(settings),
+        LOG => return Some(shown(&settings.log_filter)),
+        DATA_DIR => &settings.data_dir,
+        CONFIG_DIR => settings.config_dir.as_ref()?,
+        AUDIT_LOG => &settings.audit_log,
+        _ => return None,
+    };
+    Some(shown(&path.to_string_lossy()))
+}
+
+fn joined_paths(settings: &Settings) -> Option<String> {
+    let paths = std::env::join_paths(&settings.sources).ok()?;
+    (!paths.is_empty()).then(|| shown(&paths.to_string_lossy()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::unknown_in_one_line;
 
     fn surveyed<const N: usize>(pairs: [(&str, &str); N]) -> Survey {
         survey(&Environment::from_pairs(pairs), &Overrides::default())
@@ -123,93 +113,6 @@ mod tests {
 
     fn of<'a>(survey: &'a Survey, name: &str) -> &'a ListedSetting {
         survey.listed.iter().find(|one| one.name == name).unwrap()
-    }
-
-    #[test]
-    fn every_setting_is_listed_with_its_value_and_origin() {
-        let survey = surveyed([
-            ("KB_AGENT_DATA_DIR", "data"),
-            ("KB_AGENT_MAX_ITERATIONS", "5"),
-        ]);
-        let names: Vec<&str> = survey.listed.iter().map(|one| one.name).collect();
-        let known: Vec<&str> = variables().map(|variable| &*variable.name).collect();
-        assert_eq!(names, known);
-        for (name, value, origin) in [
-            ("KB_AGENT_MAX_ITERATIONS", Some("5"), Origin::Environment),
-            (
-                "KB_AGENT_VECTOR_SCORE_THRESHOLD",
-                Some("0.8"),
-                Origin::Default,
-            ),
-            ("KB_AGENT_LLM_TIMEOUT_SECS", Some("60"), Origin::Default),
-            (
-                "KB_AGENT_AUDIT_LOG",
-                Some("data/audit.jsonl"),
-                Origin::Default,
-            ),
-            ("KB_AGENT_LLM_BASE_URL", None, Origin::Default),
-        ] {
-            let one = of(&survey, name);
-            assert_eq!(
-                (one.value.as_deref(), &one.origin),
-                (value, &origin),
-                "{name}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_setting_at_its_default_changes_nothing() {
-        let resolved = |pairs: Vec<(&str, &str)>| {
-            let own = [
-                ("KB_AGENT_DATA_DIR", "data"),
-                ("KB_AGENT_LLM_BASE_URL", "http://127.0.0.1:1/v1"),
-                // The engine's own defaults, which are tested there.
-                ("KB_AGENT_LLM_RETRIES", "3"),
-            ];
-            let environment = Environment::from_pairs(own.into_iter().chain(pairs));
-            let mut settings = Settings::resolve(&environment, Overrides::default()).unwrap();
-            let llm = settings.llm.as_mut().unwrap();
-            for job in [
-                &mut llm.analyze,
-                &mut llm.plan,
-                &mut llm.grade,
-                &mut llm.synthesize,
-            ] {
-                job.temperature = None;
-            }
-            format!("{settings:?}")
-        };
-        let unset = resolved(Vec::new());
-        for variable in variables() {
-            if let Some(default) = &variable.default {
-                let (name, default) = (variable.name.as_str(), default.as_str());
-                assert_eq!(resolved(vec![(name, default)]), unset, "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn all_that_cannot_be_used_is_listed_and_the_rest_goes_on() {
-        let survey = surveyed([
-            ("KB_AGENT_DATA_DIR", "data"),
-            ("KB_AGENT_MAX_ITERATIONS", "many"),
-            ("KB_AGENT_THEME", "pink"),
-            ("KB_AGENT_LLM_BASE_URL", "http://u:pa55@h/v1"),
-            ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "7"),
-        ]);
-        assert_eq!(survey.refused.len(), 3);
-        let settings = survey.settings.as_ref().unwrap();
-        assert_eq!(settings.limits.auto_approve_max_items, 7);
-        for (name, value) in [
-            ("KB_AGENT_THEME", "pink"),
-            ("KB_AGENT_MAX_ITERATIONS", "many"),
-        ] {
-            let one = of(&survey, name);
-            assert_eq!(one.value.as_deref(), Some(value));
-            assert_eq!(one.origin, Origin::Environment);
-        }
-        assert!(!format!("{survey:?}").contains("pa55"));
     }
 
     #[test]
@@ -231,26 +134,6 @@ mod tests {
         assert_eq!(value("KB_AGENT_LLM_API_KEY"), "[masked, 9 characters]");
         let meant = "did you mean KB_AGENT_LLM_API_KEY?";
         assert!(survey.unknown[0].line.ends_with(meant));
-    }
-
-    #[test]
-    fn trust_of_the_folder_only_the_screen_and_routing_count() {
-        let own = Environment::from_pairs([("KB_AGENT_DATA_DIR", "data")]);
-        let folder: Vec<&str> = variables()
-            .filter(|variable| variable.folder)
-            .map(|variable| &*variable.name)
-            .collect();
-        assert_eq!(folder.len(), 7, "{folder:?}");
-        for name in variables().map(|variable| &*variable.name) {
-            let environment = own.clone().with_folder("clone/.env", [(name, "7")]);
-            let counts = folder.contains(&name);
-            let found = environment.get(name) == Some("7");
-            assert_eq!(found, counts, "{name}");
-            // What the user sets is not asked for again.
-            let is_said = !counts && own.get(name).is_none();
-            let ignored = ignored(&environment, &Overrides::default());
-            assert_eq!(ignored.is_some(), is_said, "{name}");
-        }
     }
 
     #[test]
@@ -303,6 +186,8 @@ mod tests {
             ("KB_AGENT_LOG", "warn"),
             ("KB_AGENT_LLM_MODEL", "m"),
             ("KB_AGENT_EMBEDDING_MODEL", "e"),
+            ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "0.5"),
+            ("KB_AGENT_CHITCHAT_THRESHOLD", "0.5"),
         ]);
         let survey = survey(&environment, &overrides);
         for (name, why) in [
@@ -312,6 +197,10 @@ mod tests {
             (
                 "KB_AGENT_EMBEDDING_MODEL",
                 "KB_AGENT_EMBEDDING_BASE_URL is not set",
+            ),
+            (
+                "KB_AGENT_VECTOR_SCORE_THRESHOLD",
+                "KB_AGENT_LLM_BASE_URL is not set",
             ),
         ] {
             let idle = of(&survey, name).idle.as_ref().unwrap();
@@ -323,6 +212,45 @@ mod tests {
         let log = of(&survey, "KB_AGENT_LOG");
         assert_eq!(log.value.as_deref(), Some("debug"));
         assert_eq!(log.origin, Origin::Flag("-v"));
-        assert_eq!(of(&survey, "KB_AGENT_DATA_DIR").idle, None);
+        for in_use in ["KB_AGENT_DATA_DIR", "KB_AGENT_CHITCHAT_THRESHOLD"] {
+            assert_eq!(of(&survey, in_use).idle, None);
+        }
+        let survey = surveyed([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_LLM_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("KB_AGENT_LLM_DECIDES", "model"),
+            ("KB_AGENT_LLM_MODEL_PLAN", "built-in"),
+            ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "0.5"),
+            ("KB_AGENT_COMPLEX_THRESHOLD", "0.5"),
+        ]);
+        for (name, why) in [
+            (
+                "KB_AGENT_VECTOR_SCORE_THRESHOLD",
+                "the built-in engine plans",
+            ),
+            ("KB_AGENT_COMPLEX_THRESHOLD", "a model routes"),
+        ] {
+            let idle = of(&survey, name).idle.as_ref().unwrap();
+            assert!(idle.line.contains(why), "{}", idle.line);
+        }
+    }
+
+    #[test]
+    fn r26_names_that_are_no_setting_are_one_line() {
+        let one = Environment::from_pairs([("KB_AGENT_TEST_X", "1"), ("KB_AGENT_KEYS", "vi")]);
+        let line = unknown_in_one_line(&one).unwrap();
+        assert!(
+            line.starts_with("KB_AGENT_KEYS is no setting of kb-agent"),
+            "{line}"
+        );
+        let three = [
+            ("KB_AGENT_FOO", "1"),
+            ("KB_AGENT_BAR", "2"),
+            ("KB_AGENT_BAZ", "3"),
+        ];
+        let line = unknown_in_one_line(&Environment::from_pairs(three));
+        let expected =
+            "KB_AGENT_BAR and 2 more names are no settings of kb-agent: kb-agent doctor lists them";
+        assert_eq!(line.as_deref(), Some(expected));
     }
 }
