@@ -14,6 +14,7 @@ mod graph;
 mod help;
 mod index;
 mod interruption;
+mod label;
 mod labels;
 mod mcp;
 mod narrator;
@@ -125,6 +126,8 @@ enum CliCommand {
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
     Export(export::Export),
+    /// Judge a recorded run: its route, a passage or its answer
+    Label(label::LabelArgs),
     /// List what you judged with + and -, or write it as test sets
     Labels(labels::LabelsArgs),
     /// Check settings, endpoint, index and terminal, and say what to do
@@ -288,6 +291,7 @@ fn run_with_settings(
         Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, settings),
         Some(CliCommand::Stats(stats)) => stats::run(&stats, settings),
         Some(CliCommand::Export(export)) => export::run(&export, settings),
+        Some(CliCommand::Label(label)) => label::run(&label, settings),
         Some(CliCommand::Labels(labels)) => labels::run(&labels, settings),
         Some(
             CliCommand::Completions(_)

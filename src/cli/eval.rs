@@ -1,14 +1,16 @@
 //! Quality, measured on judged data: one collection format a file.
 
 mod beir;
-mod calibration;
 mod docs;
+mod figures;
+mod frame;
 mod grading;
-mod records;
 mod routing;
 mod run;
+mod text;
 
-pub(super) use routing::{ClassFigures, ConfusionMatrix};
+pub(super) use figures::confuse;
+pub(super) use text::figures_as_text;
 
 use std::path::Path;
 

@@ -5,8 +5,9 @@ mod export;
 mod judged;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
+use serde_json::json;
 
+use super::eval::figures_as_text;
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use super::output::{table_within, terminal_width};
 use crate::config::Settings;
@@ -49,25 +50,26 @@ pub(super) fn run(args: &LabelsArgs, settings: &Settings) -> Result<(), CommandF
 }
 
 fn list(judged: &JudgedRuns, json: bool, settings: &Settings) -> Result<(), CommandFailure> {
-    let report = LabelsReport {
-        labels: judged.labels.clone(),
-        agreement: agreement::Agreement::measure(judged, settings)?,
-        runs_not_in_the_log: judged.missing,
-    };
+    let mut report = agreement::compare(judged, settings)?;
     if json {
+        report["labels"] = json!(judged.labels);
+        report["runs_not_in_the_log"] = json!(judged.missing);
         return Ok(print_json(&report)?);
     }
     if judged.labels.is_empty() {
         print_notice(NOTHING_LABELLED);
         return Ok(());
     }
-    let rows: Vec<Vec<String>> = judged
-        .labels
-        .iter()
-        .map(|label| row(judged, label))
-        .collect();
+    let rows = judged.labels.iter().map(|label| row(judged, label));
+    let rows: Vec<Vec<String>> = rows.collect();
     let listed = table_within(terminal_width(), COLUMNS, "run|time", &rows);
-    print_text(format!("{listed}\n{}", report.agreement.as_text()))?;
+    let agreement = figures_as_text(&report);
+    print_text(format!("{listed}\n{}", agreement.trim_start()))?;
+    if settings.llm.is_some() && !report["routes_taken"].is_null() {
+        print_notice(
+            "today's router is a model: 'kb-agent labels export' and 'kb-agent eval routing' ask it",
+        );
+    }
     if judged.missing > 0 {
         let runs = plural(judged.missing, "judged run");
         print_notice(&format!(
@@ -78,43 +80,37 @@ fn list(judged: &JudgedRuns, json: bool, settings: &Settings) -> Result<(), Comm
     Ok(())
 }
 
-/// What `labels --json` prints.
-#[derive(Debug, Serialize)]
-struct LabelsReport {
-    labels: Vec<Label>,
-    #[serde(flatten)]
-    agreement: agreement::Agreement,
-    runs_not_in_the_log: usize,
-}
-
 /// A line of the list.
 fn row(judged: &JudgedRuns, label: &Label) -> Vec<String> {
     let run = judged.run(&label.run);
     let question = run.map_or("not in the log", |run| run.summary.question.as_str());
-    let (what, subject) = match &label.target {
-        LabelTarget::Route => ("route", question.to_owned()),
-        LabelTarget::Answer => ("answer", question.to_owned()),
+    let verdict = label.verdict.in_words();
+    let (what, verdict, subject) = match &label.target {
+        LabelTarget::Answer => ("answer", verdict, question.to_owned()),
+        LabelTarget::Route => {
+            let taken = run.and_then(|run| run.summary.route);
+            let verdict = taken.map_or(verdict.clone(), |taken| {
+                let join = if label.verdict.is_good() { " is" } else { "" };
+                format!("{taken}{join} {verdict}")
+            });
+            ("route", verdict, question.to_owned())
+        }
         LabelTarget::Passage { id } => {
             let items = run.into_iter().flat_map(|run| &run.evidence);
             let item = items.map(|known| &known.item).find(|item| item.id == *id);
             let place = item.map(|item| format!("{}:{}", item.source, item.location()));
-            ("passage", place.unwrap_or_else(|| question.to_owned()))
+            (
+                "passage",
+                verdict,
+                place.unwrap_or_else(|| question.to_owned()),
+            )
         }
     };
-    let route = run.and_then(|run| run.summary.route);
-    let route = route.filter(|_| label.target == LabelTarget::Route);
-    let verdict = label.verdict.in_words();
     vec![
         one_line(judged.name(&label.run), 64),
         label.ts.minute(),
         what.to_owned(),
-        route.map_or_else(
-            || verdict.clone(),
-            |taken| {
-                let join = if label.verdict.is_good() { " is" } else { "" };
-                format!("{}{join} {verdict}", taken.as_str())
-            },
-        ),
+        verdict,
         one_line(&subject, LONGEST),
     ]
 }

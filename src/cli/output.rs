@@ -206,13 +206,8 @@ pub(super) fn terminal_width() -> Option<usize> {
 }
 
 /// The table as text. Its titles are parted by `|`, its cells clean and on one line; a column of
-/// figures, which hold no letter, stands to the right.
-pub(super) fn table(titles: &str, rows: &[Vec<String>]) -> String {
-    table_within(None, titles, "", rows)
-}
-
-/// [`table`] for lines of at most `width` cells: columns are left out in the order of `spare`, and the
-/// last one is cut to what the others leave.
+/// figures, which hold no letter, stands to the right. Where lines have at most `width` cells, columns
+/// are left out in the order of `spare`, and the last one is cut to what the others leave.
 pub(super) fn table_within(
     width: Option<usize>,
     titles: &str,

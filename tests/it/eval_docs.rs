@@ -1,8 +1,8 @@
-//! `eval docs`: right answers, rightful refusals, and what is said of bad input.
+//! `eval docs`: right answers and rightful refusals.
 
 use serde_json::json;
 
-use crate::workplace::{Workplace, json_lines, one_line, text};
+use crate::workplace::{Workplace, json_lines, text};
 
 const PUMP: &str = "# Harbour pump\n\nThe harbour pump is primed by opening the red valve first.\n";
 const QUESTIONS: &str = r#"{"id": "q1", "question": "How is the harbour pump primed?", "kind": "how-to", "lang": "en", "gold": [{"source": "pump.md", "start_line": 3, "end_line": 3}], "contains": []}
@@ -42,36 +42,13 @@ fn answers_are_counted_by_kind_and_wrong_ones_are_listed() {
 
     let shown = text(&run(&[]));
     for part in [
-        "answers, engine extractive",
-        "how-to",
-        "all answerable",
-        "q2\thow-to\tanswered\tHow is the harbour pump primed?",
+        "engine  extractive",
+        "        n  right  cited  refused\nhow-to  2      1      1        0\n",
+        "\nanswerable\n",
+        "q2  how-to  false  answered  How is the harbour pump primed?",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // The user's own conversations do not hold what was measured.
     assert!(!place.audit_log().exists());
-}
-
-#[test]
-fn bad_input_is_one_line_that_says_where() {
-    let place = place();
-    let gold = |source: &str, line: usize| {
-        let gold = json!([{"source": source, "start_line": line, "end_line": line}]);
-        json!({"id": "q1", "question": "a", "kind": "b", "gold": gold, "contains": []}).to_string()
-    };
-    for (line, expected) in table![
-        r#"{"id": "q1"}"#.to_owned(), "line 1: missing field `question`";
-        String::new(), "there is no question in it";
-        gold("none.md", 1), "question q1: none.md: ";
-        gold("pump.md", 9), "question q1: pump.md has no lines 9 to 9";
-    ] {
-        place.file("bad.jsonl", line);
-        let output = place.run(&["eval", "docs", "docs", "bad.jsonl"]);
-        assert_eq!(output.status.code(), Some(1), "{expected}");
-        let said = one_line(&output);
-        assert!(said.contains(&format!("bad.jsonl: {expected}")), "{said}");
-    }
-    let output = place.run(&["eval", "docs", "nowhere", "questions.jsonl"]);
-    assert_eq!(output.status.code(), Some(1));
 }

@@ -18,7 +18,7 @@ use crate::workplace::{Demo, Workplace, json_lines, one_line, refusing_url, sign
 const QUESTIONS: &str = r#"{"query": "hello", "id": "greeting", "route": "chitchat"}
 {"query": "What are the four rules?", "id": "rules", "route": "complex", "sources": ["rules.md"], "answer_contains": "tried in order", "outcome": "answered"}
 
-{"query": "How do the settings and the thresholds differ?", "complexity": ["complex", "simple"], "query_type": "relational", "sources": ["thresholds.md"]}
+{"query": "How do the settings and the thresholds differ?", "complexity": ["complex", "simple"], "sources": ["thresholds.md"]}
 "#;
 
 fn place() -> Demo {
@@ -81,8 +81,8 @@ fn settings_are_measured_side_by_side_and_what_differs_is_shown() {
     for part in [
         "rules  What are the four rules?\n  one.env    simple, answered, 3 steps, ",
         "route simple, should be complex",
-        "settings   routes  sources  answers",
-        "one.env       2/3      2/2      1/1",
+        "settings   route  sources  answers",
+        "one.env      2/3      2/2      1/1",
     ] {
         shown.must_hold(part);
     }
@@ -171,7 +171,7 @@ fn a_broken_limit_is_one_line_and_exit_code_1_and_a_report_is_written() {
     );
     lines[1].must_hold(", --max-calls allows 1");
     assert_eq!(lines.len(), 2, "{said}");
-    text(&output.stdout).must_hold("settings  routes");
+    text(&output.stdout).must_hold("settings  route");
 
     let junit = fs::read_to_string(demo.place().path().join("junit.xml")).unwrap();
     let mut reader = Reader::from_str(&junit);
@@ -196,6 +196,77 @@ fn a_broken_limit_is_one_line_and_exit_code_1_and_a_report_is_written() {
 }
 
 #[test]
+fn the_path_of_a_run_is_expected_too() {
+    let demo = place();
+    let first = report(&run(&demo, &["--json"]))["questions"][1]["results"][0].clone();
+    let mut question = json!({"query": "What are the four rules?", "rule": "none"});
+    for field in ["query_type", "tools", "calls", "rounds"] {
+        question[field] = first[field].clone();
+    }
+    let gate = |question: &Value| {
+        demo.place().file("questions.jsonl", question.to_string());
+        run(&demo, &["--min-path", "1", "--json"])
+    };
+    let held = gate(&question);
+    assert!(held.status.success(), "{}", text(&held.stderr));
+    let path = &report(&held)["summary"][0]["path"];
+    assert_eq!(*path, json!({"right": 1, "of": 1}));
+
+    question["rounds"] = json!([7, 8]);
+    let broken = gate(&question);
+    assert_eq!(broken.status.code(), Some(1));
+    one_line(&broken).must_hold("current: 0 of 1 are right, --min-path asks for 1");
+    let failures = &report(&broken)["questions"][0]["results"][0]["failures"];
+    assert_eq!(failures[0], "rounds 1, should be 7 or 8");
+}
+
+#[test]
+fn a_question_asked_several_times_holds_if_every_run_does() {
+    let demo = place();
+    let report = report(&run(&demo, &["--repeat", "2", "--json"]));
+    let summary = &report["summary"][0];
+    assert_eq!(summary["agreed"], json!({"right": 6, "of": 6}));
+    assert_eq!(
+        (&summary["questions"], &summary["runs"]),
+        (&json!(3), &json!(6))
+    );
+    assert_eq!(summary["route"], json!({"right": 2, "of": 3}));
+    let rules = &report["questions"][1]["results"][0];
+    assert_eq!((&rules["runs"], &rules["agreed"]), (&json!(2), &json!(2)));
+    assert_eq!(
+        rules["failures"],
+        json!(["route simple, should be complex (2 of 2 runs)"])
+    );
+}
+
+#[test]
+fn a_question_that_is_worse_than_in_the_baseline_breaks_the_gate() {
+    let demo = place();
+    let mut baseline = report(&run(&demo, &["--json"]));
+    let save = |baseline: &Value| demo.place().file("<base>.json", baseline.to_string());
+    save(&baseline);
+    let args = ["--baseline", "<base>.json", "--junit", "j.xml"];
+    let same = run(&demo, &args);
+    assert!(same.status.success(), "{}", text(&same.stderr));
+
+    baseline["questions"][1]["results"][0]["route_right"] = json!(true);
+    baseline["questions"][2]["results"][0]["sources_found"] = json!(false);
+    baseline["questions"][0]["query"] = json!("hello there");
+    save(&baseline);
+    let worse = run(&demo, &args);
+    assert_eq!(worse.status.code(), Some(1));
+    let said = text(&worse.stderr);
+    said.must_hold("<base>.json: 1 of 3 questions not in it and not compared\n");
+    said.must_hold("current: 1 question worse than in <base>.json: rules\n");
+    let shown = text(&worse.stdout);
+    shown.must_hold("worse\nsettings  id     changed\ncurrent   rules  route_right\n");
+    shown.must_hold("better\nsettings  id  changed\ncurrent   q3  sources_found\n");
+    let junit = fs::read_to_string(demo.place().path().join("j.xml")).unwrap();
+    junit.must_hold("name=\"--baseline &lt;base&gt;.json\"");
+    junit.must_hold("tests=\"4\" failures=\"2\" errors=\"0\"");
+}
+
+#[test]
 fn what_cannot_be_measured_is_one_line_that_says_where() {
     let demo = place();
     let place = demo.place();
@@ -208,20 +279,15 @@ fn what_cannot_be_measured_is_one_line_that_says_where() {
         "{\"query\": \"a\", \"id\": \"x\"}\n{\"query\": \"b\", \"id\": \"x\"}\n",
     );
     place.file("plain.jsonl", "{\"query\": \"hello\"}\n");
+    place.file("other.json", "{\"questions\": []}");
     place.file("typo.env", "\nKB_AGENT_MAX_ITERATION=1\n");
     // Neither of them hides a name.
     place.file("mark.env", "\u{feff}KB_AGENT_MAX_ITERATION=1\n");
     place.file("tab.env", "# a\nexport\tKB_AGENT_MAX_ITERATION=1\n");
     place.file("value.env", "# a\n\nexport KB_AGENT_MAX_ITERATIONS=99\n");
     for (args, said) in [
-        (
-            &["bad.jsonl"][..],
-            "bad.jsonl: line 5: unknown field `rout`",
-        ),
-        (
-            &["twice.jsonl"],
-            "twice.jsonl: two questions have the id 'x'",
-        ),
+        (&["bad.jsonl"][..], "bad.jsonl:5: unknown field `rout`"),
+        (&["twice.jsonl"], "twice.jsonl:2: the id 'x' occurs twice"),
         (&["none.jsonl"], "none.jsonl: not found"),
         (
             &["plain.jsonl", "--min-route", "0.5"],
@@ -264,6 +330,14 @@ fn what_cannot_be_measured_is_one_line_that_says_where() {
         (
             &["plain.jsonl", "--junit", "none/junit.xml"],
             "there is no folder none",
+        ),
+        (
+            &["plain.jsonl", "--baseline", "plain.jsonl"],
+            "plain.jsonl: this is no report of eval run --json: ",
+        ),
+        (
+            &["plain.jsonl", "--baseline", "other.json"],
+            "other.json: it has none of these questions",
         ),
     ] {
         let output = demo.run(&[&["eval", "run"], args].concat());
@@ -313,7 +387,7 @@ fn runs_that_fail_break_the_gate_and_cost_no_other() {
     ];
     let output = run(&demo, &both);
     assert_eq!(output.status.code(), Some(1));
-    one_line(&output).must_hold("away.env: 3 of 3 questions failed, the first greeting: ");
+    one_line(&output).must_hold("away.env: 3 of 3 runs failed, the first greeting: ");
     let report = report(&output);
     assert_eq!(report["summary"][0]["failed"], 3);
     assert_eq!(report["summary"][1]["failed"], 0);

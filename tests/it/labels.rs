@@ -29,8 +29,16 @@ fn leave(mut terminal: Terminal) {
     assert_eq!(terminal.end(), 0);
 }
 
-/// One question whose route, first passage and answer are judged by keys.
+/// One question whose answer, route and first passage are judged.
 fn judged() -> Demo {
+    let demo = Workplace::with_demo();
+    demo.ask(&[QUESTION]);
+    demo.run_well(&["label", "last", "answer=good", "route=complex", "1=good"]);
+    demo
+}
+
+/// The same by keys.
+fn judged_by_keys() -> Demo {
     let demo = Workplace::with_demo();
     let mut terminal = screen(&demo, &[]);
     terminal.press_until(format!("{QUESTION}\r"), "saved 1");
@@ -45,7 +53,7 @@ fn judged() -> Demo {
 
 #[test]
 fn what_is_judged_by_keys_is_kept_shown_again_and_exported() {
-    let demo = judged();
+    let demo = judged_by_keys();
     let path = labels_file(&demo);
     #[cfg(unix)]
     {
@@ -107,9 +115,9 @@ fn labels_are_listed_with_what_the_limits_and_the_router_make_of_them() {
     for part in [
         "simple should be complex",
         QUESTION,
-        "routes as taken\n  accuracy 0.000 of 1",
-        "routes by today's router\n  accuracy 0.000 of 1",
-        "answers: 1 good, 0 bad",
+        "\nroutes_taken\nn  1\naccuracy  0.000\n",
+        "\nroutes_today\nn  1\naccuracy  0.000\n",
+        "\nanswers\ngood  bad\n   1    0\n",
     ] {
         listed.must_hold(part);
     }
@@ -194,6 +202,37 @@ fn labels_become_test_sets_that_the_measuring_commands_read() {
     one_line(&again).must_hold("routing.jsonl is removed");
     assert!(!sets.join("routing.jsonl").exists() && sets.join("grading.jsonl").exists());
     assert_ne!(set("questions.jsonl")[0]["sources"], question["sources"]);
+}
+
+#[test]
+fn a_run_is_judged_from_the_shell() {
+    let demo = judged();
+    let labels = || {
+        let report = json_lines(&demo.run_well(&["labels", "--json"]).stdout).remove(0);
+        let labels = report["labels"].as_array().unwrap().iter();
+        let told = labels.map(|label| (label["what"].clone(), label["verdict"].clone()));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(labels().len(), 3);
+    // The route that was taken is the right one; what is taken back holds no longer.
+    demo.run_well(&["label", "last", "route=simple", "1=none"]);
+    let expected = [("answer", "good"), ("route", "good")];
+    assert_eq!(
+        labels(),
+        expected.map(|(what, verdict)| (json!(what), json!(verdict)))
+    );
+    for (label, said) in [
+        ("route", "a label looks like route=simple"),
+        ("99=good", "'99' is no passage of the run's answer"),
+        ("answer=complex", "a verdict is good, bad or none"),
+    ] {
+        let output = demo.run(&["label", "last", "answer=bad", label]);
+        assert_eq!(output.status.code(), Some(2), "{label}");
+        one_line(&output).must_hold(said);
+        assert_eq!(labels().len(), 2, "{label}");
+    }
+    let output = demo.run(&["label", "nothing", "answer=good"]);
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

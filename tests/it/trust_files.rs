@@ -128,7 +128,7 @@ fn trust_what_is_measured_on_is_a_regular_file() {
             &eval(what, "hole"),
             1,
             "hole",
-            "line 1 is longer than 64 MB",
+            "the line is longer than 64 MB",
         );
     }
     for name in ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"] {

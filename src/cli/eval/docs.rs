@@ -1,8 +1,9 @@
 //! Answers over a folder of documentation, by questions whose places in it are known.
 //!
-//! An answer is right if it repeats words of a line that answers and that it cites, or holds one of the phrases that
-//! show a right answer: a citation alone may cover far more than what is quoted. A question without both is one that
-//! the folder does not answer, and is to be refused. Index and audit log are kept apart from those of the user.
+//! An answer is right if it repeats words of a line that answers and that it cites, or holds one of the
+//! phrases that show a right answer: a citation alone may cover far more than what is quoted. A question
+//! without both is one that the folder does not answer, and is to be refused. Index and audit log are kept
+//! apart from those of the user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,19 +12,19 @@ use std::sync::LazyLock;
 use clap::Args;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::records::{listed, progress_bar, read, record};
+use super::frame::{Measure, load_lines, print_measured, refuse_blank};
 use crate::cli::catch_up::update_wholly;
-use crate::cli::interruption::{interruptible, unless_cancelled};
-use crate::cli::output::{CommandFailure, or_nothing, print_notice, print_result, table};
+use crate::cli::interruption::unless_cancelled;
+use crate::cli::output::{CommandFailure, print_notice};
 use crate::config::Settings;
 use crate::domain::{Answer, Citation, Outcome};
 use crate::engine::{Engine, EngineError};
 use crate::files::read_text_bounded;
-use crate::text::{is_chinese, one_line, sanitize};
+use crate::text::{is_chinese, one_line};
 
-/// What a line looks like, for who wrote another one.
 const FORM: &str = r#"{"id": "q1", "question": "…", "kind": "how-to", "gold": [{"source": "a.md", "start_line": 1, "end_line": 2}], "contains": ["…"]}"#;
 /// A documentation page is not nearly as long.
 const LONGEST_PAGE: u64 = 64 << 20;
@@ -72,74 +73,32 @@ struct GoldSpan {
     lines: Vec<String>,
 }
 
-/// What is printed; the names are fixed.
-#[derive(Debug, Default, Serialize)]
-struct DocsReport {
-    /// The questions that the folder answers, by kind.
-    kinds: BTreeMap<String, AnswerCounts>,
-    /// The same of all kinds together.
-    answerable: AnswerCounts,
-    unanswerable: RefusalCounts,
-    wrong: Vec<WrongAnswer>,
-    #[serde(skip)]
-    engine: String,
-}
-
-/// Answers to questions that the folder answers.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
-struct AnswerCounts {
-    n: usize,
-    right: usize,
-    /// Answers that cite a passage with lines that answer, whatever they quote of it.
-    cited: usize,
-    refused: usize,
-}
-
-/// Answers to questions that the folder does not answer.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
-struct RefusalCounts {
-    n: usize,
-    refused: usize,
-}
-
-/// A question that was not answered rightly.
-#[derive(Debug, Serialize)]
-struct WrongAnswer {
-    id: String,
-    kind: String,
-    outcome: Outcome,
-    cited: bool,
-    question: String,
-}
-
 /// Measures and prints the figures.
 pub(super) fn run(docs: &DocsArgs, settings: &Settings) -> Result<(), CommandFailure> {
-    let mut questions = read(&docs.questions, question)?;
-    for question in &mut questions {
-        for gold in &mut question.gold {
-            gold.read_lines(&docs.corpus).map_err(|what| {
-                let what = format!("question {}: {what}", question.id);
-                CommandFailure::of_file(&docs.questions, what)
-            })?;
-        }
-    }
+    let read = |question| read_question(question, &docs.corpus);
+    let questions = load_lines(&docs.questions, FORM, read)?;
     let settings = settings_over(&docs.corpus, settings)?;
-    let report = interruptible(async |cancel| {
-        unless_cancelled(&cancel, measure(&questions, &settings, &cancel)).await?
-    })?;
-    Ok(print_result(docs.json, &report, || report.as_text())?)
+    print_measured(&questions, docs.json, async |cancel| {
+        let engine = unless_cancelled(cancel, Engine::open(&settings)).await??;
+        update_wholly(&engine.knowledge(), cancel).await?;
+        let report = DocsReport {
+            engine: engine.identity().model,
+            ..DocsReport::default()
+        };
+        Ok(DocsMeasure { engine, report })
+    })
 }
 
-fn question(line: &str) -> Result<DocsQuestion, String> {
-    let question: DocsQuestion = record(line, FORM)?;
-    if question.question.trim().is_empty() {
-        return Err("the question is empty".to_owned());
+fn read_question(mut question: DocsQuestion, corpus: &Path) -> Result<DocsQuestion, String> {
+    refuse_blank("question", &question.question)?;
+    for phrase in &question.contains {
+        refuse_bare(phrase).map_err(|why| format!("contains: {why}"))?;
     }
-    let bare = question.contains.iter().find_map(|it| without_letters(it));
-    match bare {
-        Some(what) => Err(format!("contains: {what}")),
-        None => Ok(question),
+    for gold in &mut question.gold {
+        let lines = gold.read_lines(corpus);
+        gold.lines = lines.map_err(|why| format!("question {}: {why}", question.id))?;
     }
+    Ok(question)
 }
 
 /// The settings as they are, over that folder alone; index and audit log are those of the folder.
@@ -157,32 +116,63 @@ fn settings_over(corpus: &Path, settings: &Settings) -> Result<Settings, Command
     })
 }
 
-async fn measure(
-    questions: &[DocsQuestion],
-    settings: &Settings,
-    cancel: &CancellationToken,
-) -> Result<DocsReport, CommandFailure> {
-    let engine = Engine::open(settings).await?;
-    update_wholly(&engine.knowledge(), cancel).await?;
-    let mut report = DocsReport {
-        engine: engine.identity().model,
-        ..DocsReport::default()
-    };
-    let bar = progress_bar(questions.len());
-    for question in questions {
-        let answer = match engine.answer_query(&question.question).await {
+struct DocsMeasure {
+    engine: Engine,
+    report: DocsReport,
+}
+
+impl Measure for DocsMeasure {
+    type Line = DocsQuestion;
+
+    async fn add(
+        &mut self,
+        question: &DocsQuestion,
+        cancel: &CancellationToken,
+    ) -> Result<(), CommandFailure> {
+        let asked = self.engine.answer_query(&question.question);
+        let answer = match unless_cancelled(cancel, asked).await? {
             Err(EngineError::Run(why)) => {
                 print_notice(&format!("{}: {why}", question.id));
                 None
             }
             answer => Some(answer?),
         };
-        report.add(question, answer.as_ref());
-        bar.inc(1);
+        self.report.add(question, answer.as_ref());
+        Ok(())
     }
-    bar.finish_and_clear();
-    engine.end().await;
-    Ok(report)
+
+    async fn figures(self) -> Result<Value, CommandFailure> {
+        self.engine.end().await;
+        Ok(json!(self.report))
+    }
+}
+
+/// What is printed; the names are fixed.
+#[derive(Debug, Default, Serialize)]
+struct DocsReport {
+    engine: String,
+    /// The questions that the folder answers, by kind.
+    kinds: BTreeMap<String, AnswerCounts>,
+    answerable: AnswerCounts,
+    unanswerable: RefusalCounts,
+    wrong: Vec<Value>,
+}
+
+/// Answers to questions that the folder answers.
+#[derive(Debug, Default, Serialize)]
+struct AnswerCounts {
+    n: usize,
+    right: usize,
+    /// Answers that cite a passage with lines that answer, whatever they quote of it.
+    cited: usize,
+    refused: usize,
+}
+
+/// Answers to questions that the folder does not answer.
+#[derive(Debug, Default, Serialize)]
+struct RefusalCounts {
+    n: usize,
+    refused: usize,
 }
 
 impl DocsReport {
@@ -191,14 +181,14 @@ impl DocsReport {
         let outcome = answer.map_or(Outcome::Failed, |answer| answer.outcome);
         let is_refused = outcome == Outcome::NotFound;
         let answer = answer.filter(|_| outcome == Outcome::Answered);
-        let is_cited = answer.is_some_and(|answer| question.is_cited_by(answer));
+        let cited = answer.is_some_and(|answer| question.is_cited_by(answer));
         let is_right = if question.is_answerable() {
             let is_right = answer.is_some_and(|answer| question.is_answered_by(answer));
             let kind = self.kinds.entry(question.kind.clone()).or_default();
             for counts in [kind, &mut self.answerable] {
                 counts.n += 1;
                 counts.right += usize::from(is_right);
-                counts.cited += usize::from(is_cited);
+                counts.cited += usize::from(cited);
                 counts.refused += usize::from(is_refused);
             }
             is_right
@@ -208,47 +198,11 @@ impl DocsReport {
             is_refused
         };
         if !is_right {
-            self.wrong.push(WrongAnswer {
-                id: question.id.clone(),
-                kind: question.kind.clone(),
-                outcome,
-                cited: is_cited,
-                question: question.question.clone(),
-            });
+            self.wrong.push(json!({
+                "id": question.id, "kind": question.kind, "outcome": outcome, "cited": cited,
+                "question": question.question,
+            }));
         }
-    }
-
-    fn as_text(&self) -> String {
-        let row = |kind: &str, counts: [Option<usize>; 4]| -> Vec<String> {
-            let kind = [one_line(kind, 40)].into_iter();
-            kind.chain(counts.map(or_nothing)).collect()
-        };
-        let kinds = self.kinds.iter();
-        let kinds = kinds.map(|(kind, counts)| (kind.as_str(), *counts));
-        let kinds = kinds.chain([("all answerable", self.answerable)]);
-        let rows = kinds.map(|(kind, of)| {
-            let counts = [of.n, of.right, of.cited, of.refused];
-            row(kind, counts.map(Some))
-        });
-        let RefusalCounts { n, refused } = self.unanswerable;
-        let last = row("unanswerable", [Some(n), None, None, Some(refused)]);
-        let rows: Vec<Vec<String>> = rows.chain([last]).collect();
-        let wrong = self.wrong.iter().map(|wrong| {
-            let cited = if wrong.cited { ", cites the place" } else { "" };
-            format!(
-                "{}\t{}\t{}{cited}\t{}\n",
-                one_line(&wrong.id, 40),
-                one_line(&wrong.kind, 40),
-                wrong.outcome.as_str(),
-                one_line(&wrong.question, 200)
-            )
-        });
-        format!(
-            "answers, engine {}\n\n{}\n{}",
-            sanitize(&self.engine),
-            table("kind|n|right|cited|refused", &rows),
-            listed("wrong\tkind\toutcome\tquestion", &wrong.collect::<Vec<_>>())
-        )
     }
 }
 
@@ -262,33 +216,32 @@ impl DocsQuestion {
     }
 
     fn is_answered_by(&self, answer: &Answer) -> bool {
-        let text = without_layout(&answer.text);
-        let has_phrase = |phrase: &String| text.contains(&without_layout(phrase));
+        let text = strip_layout(&answer.text);
+        let has_phrase = |phrase: &String| text.contains(&strip_layout(phrase));
         let is_quoted = |gold: &GoldSpan| gold.is_cited_by(answer) && gold.is_repeated_in(&text);
         self.contains.iter().any(has_phrase) || self.gold.iter().any(is_quoted)
     }
 }
 
 impl GoldSpan {
-    /// Reads its lines; the error says what is wrong with the place.
-    fn read_lines(&mut self, corpus: &Path) -> Result<(), String> {
-        let text = read_text_bounded(&corpus.join(&self.source), LONGEST_PAGE)
-            .map_err(|error| format!("{}: {error}", self.source))?;
-        let count = (self.end_line + 1).saturating_sub(self.start_line);
-        let lines = text.lines().skip(self.start_line.saturating_sub(1));
-        self.lines = lines.take(count).map(without_layout).collect();
-        if self.lines.is_empty() {
-            let (start, end) = (self.start_line, self.end_line);
-            return Err(format!("{} has no lines {start} to {end}", self.source));
+    /// Its lines without layout; the error says what is wrong with the place.
+    fn read_lines(&self, corpus: &Path) -> Result<Vec<String>, String> {
+        let (source, start, end) = (&self.source, self.start_line, self.end_line);
+        let text = read_text_bounded(&corpus.join(source), LONGEST_PAGE)
+            .map_err(|error| format!("{source}: {error}"))?;
+        let count = (end + 1).saturating_sub(start);
+        let lines = text.lines().skip(start.saturating_sub(1)).take(count);
+        let lines: Vec<String> = lines.map(strip_layout).collect();
+        if lines.is_empty() {
+            return Err(format!("{source} has no lines {start} to {end}"));
         }
-        Ok(())
+        Ok(lines)
     }
 
     /// Whether a cited passage overlaps the lines. Its source may begin with the folder's name.
     fn is_cited_by(&self, answer: &Answer) -> bool {
         let overlaps = |citation: &Citation| {
-            let source = format!("/{}", citation.source.replace('\\', "/"));
-            source.ends_with(&format!("/{}", self.source))
+            ends_with_path(&citation.source, &self.source)
                 && citation.lines.start <= self.end_line
                 && citation.lines.end >= self.start_line
         };
@@ -297,7 +250,7 @@ impl GoldSpan {
 
     /// Whether the text holds enough of one of the lines.
     fn is_repeated_in(&self, text: &str) -> bool {
-        let is_repeated = |line: &String| {
+        self.lines.iter().any(|line| {
             let repeated = if is_chinese(line) {
                 REPEATED_IN_CHINESE
             } else {
@@ -307,24 +260,28 @@ impl GoldSpan {
             let mut parts = chars.windows(repeated.min(chars.len()).max(1));
             chars.len() >= SHORTEST_LINE
                 && parts.any(|part| text.contains(&part.iter().collect::<String>()))
-        };
-        self.lines.iter().any(is_repeated)
+        })
     }
 }
 
-/// What is wrong with a phrase of which nothing is left without layout: every answer holds that.
-pub(super) fn without_letters(phrase: &str) -> Option<String> {
-    let is_bare = without_layout(phrase).is_empty();
-    is_bare.then(|| {
-        format!(
-            "'{}' holds nothing that can be compared",
-            one_line(phrase, 80)
-        )
-    })
+/// Whether a document is meant by a path that may leave out the first folders.
+pub(super) fn ends_with_path(source: &str, path: &str) -> bool {
+    let slashed = |path: &str| format!("/{}", path.replace('\\', "/"));
+    slashed(source).ends_with(&slashed(path))
 }
 
-/// A text as it reads: without Markdown marks, links, tags and citation numbers, in lower case and on one line.
-pub(super) fn without_layout(text: &str) -> String {
+/// Refuses a phrase of which nothing is left without layout: every answer holds that.
+pub(super) fn refuse_bare(phrase: &str) -> Result<(), String> {
+    if strip_layout(phrase).is_empty() {
+        let phrase = one_line(phrase, 80);
+        return Err(format!("'{phrase}' holds nothing that can be compared"));
+    }
+    Ok(())
+}
+
+/// A text as it reads: without Markdown marks, links, tags and citation numbers, in lower case and on one
+/// line.
+pub(super) fn strip_layout(text: &str) -> String {
     static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         [
             (r"\[\[(?:[^\]|]*\\?\|)?([^\]]*)\]\]", "$1"),
@@ -342,11 +299,12 @@ pub(super) fn without_layout(text: &str) -> String {
         .filter_map(|(pattern, by)| Some((Regex::new(pattern).ok()?, by)))
         .collect()
     });
-    let mut text = text.to_owned();
-    for (pattern, by) in PATTERNS.iter() {
-        text = pattern.replace_all(&text, *by).into_owned();
-    }
-    text.to_lowercase().trim().to_owned()
+    let stripped = PATTERNS
+        .iter()
+        .fold(text.to_owned(), |text, (pattern, by)| {
+            pattern.replace_all(&text, *by).into_owned()
+        });
+    stripped.to_lowercase().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -362,7 +320,7 @@ mod tests {
             ("> It’s “`so`”<br />\n> here", "it's \"so\" here"),
             ("[[page|The page]], [[other]]", "the page, other"),
         ] {
-            assert_eq!(without_layout(text), expected, "{text}");
+            assert_eq!(strip_layout(text), expected, "{text}");
         }
     }
 
@@ -393,10 +351,13 @@ mod tests {
         let line = format!(
             r#"{{"id": "q", "question": "How?", "kind": "how-to", "gold": [{gold}], "contains": ["Red valve first, then"]}}"#
         );
+        let read = |line: &str| {
+            let question = serde_json::from_str(line).unwrap();
+            read_question(question, folder.path())
+        };
         let bare = line.replace("Red valve first, then", "[1]");
-        assert!(question(&bare).is_err());
-        let mut question = question(&line).unwrap();
-        question.gold[0].read_lines(folder.path()).unwrap();
+        assert!(read(&bare).is_err());
+        let question = read(&line).unwrap();
         let quoted = "is primed by opening the *red valve*";
         for (answer, is_cited, is_right) in [
             (answer(quoted, 1, 3), true, true),

@@ -1,180 +1,91 @@
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::judged::{JudgedRoute, JudgedRuns};
-use crate::cli::eval::{ClassFigures, ConfusionMatrix};
+use super::judged::JudgedRuns;
+use crate::cli::eval::confuse;
 use crate::cli::interruption::{interruptible, unless_cancelled};
-use crate::cli::output::{CommandFailure, table};
+use crate::cli::output::CommandFailure;
 use crate::config::Settings;
-use crate::domain::{Complexity, GradeThresholds, GradedBy, LabelTarget, LabelVerdict};
+use crate::domain::{Complexity, GradeThresholds, GradedBy, LabelTarget};
 use crate::engine::StepRunner;
-use crate::protocol::{EvidenceRecord, RunRecord};
+use crate::protocol::EvidenceRecord;
 
-/// Compares recorded and current decisions with the labels.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Agreement {
-    /// Routes that were taken, against the labels; nothing where none is judged.
-    routes_taken: Option<ClassFigures>,
-    /// The same of what the router of the settings decides today; nothing where that is a model.
-    routes_today: Option<ClassFigures>,
-    /// Judged passages by what the limits make of their grades.
-    passages: ByVerdict<GradeBands>,
-    answers: ByVerdict<usize>,
-    /// Whether a model would be asked for today's routes.
-    #[serde(skip)]
-    asks_model: bool,
-    #[serde(skip)]
-    limits: GradeThresholds,
-}
+/// What the limits make of a passage; a passage that a rule approved, or whose route is not graded, has no
+/// grade.
+const BANDS: [&str; 4] = ["dropped", "kept", "sufficient", "not_graded"];
 
-/// What was judged good, and bad.
-#[derive(Debug, Default, Serialize)]
-struct ByVerdict<T> {
-    good: T,
-    bad: T,
-}
-
-impl<T> ByVerdict<T> {
-    fn side(&mut self, said: LabelVerdict) -> &mut T {
-        if said.is_good() {
-            &mut self.good
-        } else {
-            &mut self.bad
-        }
-    }
-}
-
-/// How many passages the limits drop, keep, or count as sufficient.
-#[derive(Debug, Default, Serialize)]
-struct GradeBands {
-    dropped: usize,
-    kept: usize,
-    sufficient: usize,
-    /// A rule approved them, or their route is not graded.
-    not_graded: usize,
-}
-
-const BANDS: &str = "passages|dropped|kept|sufficient|not graded";
-
-impl Agreement {
-    /// Counts what the labels say. Offline, today's router is asked; a model is not.
-    pub(super) fn measure(
-        judged: &JudgedRuns,
-        settings: &Settings,
-    ) -> Result<Self, CommandFailure> {
-        let routes = judged.routes();
-        let asks_model = settings.llm.is_some() && !routes.is_empty();
-        let today = if asks_model || routes.is_empty() {
-            Vec::new()
-        } else {
-            routes_today(&routes, settings)?
-        };
-        let mut agreement = Self {
-            routes_taken: confusion(routes.iter().map(|route| (route, route.taken))),
-            routes_today: confusion(routes.iter().zip(today)),
-            asks_model,
-            limits: settings.limits.thresholds,
-            ..Self::default()
-        };
-        for run in &judged.runs {
-            for (target, said) in run.labels.iter() {
-                agreement.take(run, target, said);
-            }
-        }
-        Ok(agreement)
-    }
-
-    fn take(&mut self, run: &RunRecord, target: &LabelTarget, said: LabelVerdict) {
-        match target {
-            LabelTarget::Route => {}
-            LabelTarget::Answer => *self.answers.side(said) += 1,
-            LabelTarget::Passage { id } => {
-                if let Some(item) = run.evidence.iter().find(|known| known.item.id == *id) {
-                    self.passages.side(said).add(item, self.limits);
+/// Holds recorded and current decisions against the labels. Offline, today's router is asked; a model is
+/// not.
+pub(super) fn compare(judged: &JudgedRuns, settings: &Settings) -> Result<Value, CommandFailure> {
+    let routes = judged.routes();
+    let queries = routes.iter().map(|route| route.query);
+    let today = if routes.is_empty() || settings.llm.is_some() {
+        Vec::new()
+    } else {
+        routes_today(queries, settings)?
+    };
+    let mut taken = routes.iter().map(|route| route.taken);
+    let mut today = today.into_iter().map(Some);
+    let confused = |decided: &mut dyn Iterator<Item = Option<Complexity>>| {
+        confuse(routes.iter().zip(decided).filter_map(|(route, decided)| {
+            let expected = route.expected.iter().map(ToString::to_string);
+            Some((expected.collect(), decided?.to_string()))
+        }))
+    };
+    let (mut good, mut bad) = ([0; 4], [0; 4]);
+    let (mut good_answers, mut bad_answers) = (0, 0);
+    for run in &judged.runs {
+        for (target, verdict) in run.labels.iter() {
+            let (passages, answers) = if verdict.is_good() {
+                (&mut good, &mut good_answers)
+            } else {
+                (&mut bad, &mut bad_answers)
+            };
+            match target {
+                LabelTarget::Route => {}
+                LabelTarget::Answer => *answers += 1,
+                LabelTarget::Passage { id } => {
+                    if let Some(item) = run.evidence.iter().find(|known| known.item.id == *id) {
+                        passages[band_of(item, settings.limits.thresholds)] += 1;
+                    }
                 }
             }
         }
     }
+    Ok(json!({
+        "routes_taken": confused(&mut taken),
+        "routes_today": confused(&mut today),
+        "passages": {"good": named(good), "bad": named(bad)},
+        "answers": {"good": good_answers, "bad": bad_answers},
+    }))
+}
 
-    pub(super) fn as_text(&self) -> String {
-        let mut text = String::new();
-        if let Some(taken) = &self.routes_taken {
-            text.push_str(&format!("routes as taken\n{}\n", taken.as_text()));
-        }
-        if let Some(today) = &self.routes_today {
-            text.push_str(&format!("routes by today's router\n{}\n", today.as_text()));
-        }
-        if self.asks_model {
-            text.push_str(
-                "today's router is a model: 'kb-agent labels export' and 'kb-agent eval routing' ask it\n\n",
-            );
-        }
-        let rows = [("good", &self.passages.good), ("bad", &self.passages.bad)];
-        if rows.iter().any(|(_, bands)| bands.count() > 0) {
-            let rows = rows.map(|(name, bands)| bands.row(name));
-            text.push_str(&table(BANDS, &rows));
-            text.push_str(&format!(
-                "dropped: graded below {:.2}; sufficient: {:.2} or more\n\n",
-                self.limits.keep_from, self.limits.sufficient_from
-            ));
-        }
-        let ByVerdict { good, bad } = self.answers;
-        if good + bad > 0 {
-            text.push_str(&format!("answers: {good} good, {bad} bad\n"));
-        }
-        text.trim_end().to_owned() + "\n"
+/// The place in [`BANDS`] of a passage.
+fn band_of(item: &EvidenceRecord, limits: GradeThresholds) -> usize {
+    let is_measured = item.graded_by.is_some_and(GradedBy::is_measured);
+    match item.grade.filter(|_| is_measured) {
+        None => 3,
+        Some(grade) if !limits.keeps(grade) => 0,
+        Some(grade) if grade.value() < limits.sufficient_from => 1,
+        Some(_) => 2,
     }
 }
 
-impl GradeBands {
-    fn add(&mut self, item: &EvidenceRecord, limits: GradeThresholds) {
-        let grade = item
-            .grade
-            .filter(|_| item.graded_by.is_some_and(GradedBy::is_measured));
-        *match grade {
-            None => &mut self.not_graded,
-            Some(grade) if !limits.keeps(grade) => &mut self.dropped,
-            Some(grade) if grade.value() >= limits.sufficient_from => &mut self.sufficient,
-            Some(_) => &mut self.kept,
-        } += 1;
-    }
-
-    fn count(&self) -> usize {
-        self.dropped + self.kept + self.sufficient + self.not_graded
-    }
-
-    fn row(&self, name: &str) -> Vec<String> {
-        let counts = [self.dropped, self.kept, self.sufficient, self.not_graded];
-        let counts = counts.iter().map(ToString::to_string);
-        [name.to_owned()].into_iter().chain(counts).collect()
-    }
-}
-
-/// Builds the confusion matrix; `None` without decisions.
-fn confusion<'r>(
-    decided: impl Iterator<Item = (&'r JudgedRoute<'r>, Option<Complexity>)>,
-) -> Option<ClassFigures> {
-    let mut matrix = ConfusionMatrix::default();
-    for (route, decided) in decided {
-        if let Some(decided) = decided {
-            let expected = route.expected.iter();
-            let expected: Vec<String> = expected.map(|one| one.as_str().to_owned()).collect();
-            matrix.add(&expected, decided.as_str());
-        }
-    }
-    matrix.figures()
+fn named(counts: [usize; 4]) -> Value {
+    let named = BANDS.map(str::to_owned).into_iter().zip(counts);
+    named.map(|(band, count)| (band, json!(count))).collect()
 }
 
 /// What the router of the settings decides of each question, as the first of a conversation.
-fn routes_today(
-    judged: &[JudgedRoute<'_>],
+fn routes_today<'q>(
+    queries: impl Iterator<Item = &'q str>,
     settings: &Settings,
-) -> Result<Vec<Option<Complexity>>, CommandFailure> {
+) -> Result<Vec<Complexity>, CommandFailure> {
     let router = StepRunner::open(settings)?;
     interruptible(async |cancel| {
         let mut decided = Vec::new();
-        for route in judged {
-            let analysis = unless_cancelled(&cancel, router.route(route.query)).await??;
-            decided.push(Some(analysis.plan.complexity));
+        for query in queries {
+            let routed = unless_cancelled(&cancel, router.route(query)).await??;
+            decided.push(routed.plan.complexity);
         }
         Ok(decided)
     })

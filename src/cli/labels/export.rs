@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::judged::{JudgedRuns, NOTHING_LABELLED};
+use super::judged::{JudgedRoute, JudgedRuns, NOTHING_LABELLED};
 use crate::audit::Mask;
 use crate::cli::output::{CommandFailure, print_notice, print_text};
 use crate::config::Settings;
@@ -16,7 +15,7 @@ use crate::domain::{Complexity, LabelTarget, Outcome};
 use crate::engine::{document_reader, mask_of};
 use crate::files::{create_private_dir, write_atomic};
 use crate::kb::DocumentReader;
-use crate::protocol::{EvidenceItem, RunRecord};
+use crate::protocol::{EvidenceItem, EvidenceRecord, RunRecord};
 use crate::text::{one_line, plural};
 
 /// The files, each for the command that reads it.
@@ -68,7 +67,8 @@ pub(super) fn run(
         let path = export.dir.join(name);
         let shown = path.display();
         if !lines.is_empty() {
-            let text = lines.join("\n") + "\n";
+            let lines_of_text = lines.iter().map(|line| format!("{line}\n"));
+            let text = lines_of_text.collect::<Vec<_>>().concat();
             let written = write_atomic(&path, text.as_bytes());
             written.map_err(|error| cannot(&path, "written", error))?;
             let questions = plural(lines.len(), "question");
@@ -94,76 +94,58 @@ pub(super) fn run(
     Ok(())
 }
 
-/// A question and its right route, or the acceptable ones, as `eval routing` reads it.
-#[derive(Debug, Serialize)]
-struct RoutedQuestion<'r> {
-    query: &'r str,
-    complexity: Value,
-}
-
-fn routing(judged: &JudgedRuns) -> Vec<String> {
-    let routes = judged.routes();
-    let questions = routes.iter().map(|route| RoutedQuestion {
-        query: route.query,
-        complexity: match route.expected.as_slice() {
+/// Questions with their right route, or the acceptable ones, as `eval routing` reads them.
+fn routing(judged: &JudgedRuns) -> Vec<Value> {
+    let question = |route: &JudgedRoute<'_>| {
+        let complexity = match route.expected.as_slice() {
             [one] => json!(one),
             many => json!(many),
-        },
-    });
-    lines(questions)
+        };
+        json!({"query": route.query, "complexity": complexity})
+    };
+    judged.routes().iter().map(question).collect()
 }
 
-/// One JSON object a line.
-fn lines(questions: impl Iterator<Item = impl Serialize>) -> Vec<String> {
-    let lines = questions.filter_map(|question| serde_json::to_string(&question).ok());
+/// Questions with their judged passages, as `eval grading` reads them.
+fn grading(judged: &JudgedRuns, texts: &mut PassageTexts) -> Vec<Value> {
+    let mut sets: Vec<(&RunRecord, Vec<(String, bool)>)> = Vec::new();
+    for run in &judged.runs {
+        for (known, is_good) in judged_passages(run) {
+            let asked = |set: &(&RunRecord, _)| set.0.summary.question == run.summary.question;
+            let at = sets.iter().position(asked).unwrap_or_else(|| {
+                sets.push((run, Vec::new()));
+                sets.len() - 1
+            });
+            let (text, passages) = (texts.text_of(&known.item), &mut sets[at].1);
+            // The same passage in a later run of the question: the last word holds.
+            passages.retain(|(known, _)| *known != text);
+            passages.push((text, is_good));
+        }
+    }
+    let lines = sets.into_iter().map(|(run, passages)| {
+        let passages = passages.into_iter();
+        let passages = passages.map(|(text, good)| json!({"text": text, "relevant": good}));
+        let mut line = json!({
+            "query": run.summary.question, "passages": passages.collect::<Vec<_>>(),
+        });
+        let parts = sub_questions(run);
+        if !parts.is_empty() {
+            line["sub_questions"] = json!(parts);
+        }
+        line
+    });
     lines.collect()
 }
 
-/// A question with its judged passages, as `eval grading` reads it.
-#[derive(Debug, Default, Serialize)]
-struct JudgedPassages {
-    query: String,
-    passages: Vec<JudgedText>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sub_questions: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct JudgedText {
-    text: String,
-    relevant: bool,
-}
-
-fn grading(judged: &JudgedRuns, texts: &mut PassageTexts) -> Vec<String> {
-    let mut sets: BTreeMap<&str, JudgedPassages> = BTreeMap::new();
-    let mut order = Vec::new();
-    for run in &judged.runs {
-        for (target, said) in run.labels.iter() {
-            let LabelTarget::Passage { id } = target else {
-                continue;
-            };
-            let Some(known) = run.evidence.iter().find(|known| known.item.id == *id) else {
-                continue;
-            };
-            let query = run.summary.question.as_str();
-            let set = sets.entry(query).or_insert_with(|| {
-                order.push(query);
-                JudgedPassages {
-                    query: query.to_owned(),
-                    sub_questions: sub_questions(run),
-                    ..JudgedPassages::default()
-                }
-            });
-            let text = texts.text_of(&known.item);
-            // The same passage in a later run of the question: the last word holds.
-            set.passages.retain(|known| known.text != text);
-            set.passages.push(JudgedText {
-                text,
-                relevant: said.is_good(),
-            });
-        }
-    }
-    lines(order.iter().filter_map(|query| sets.get(query)))
+/// The judged passages of a run, and whether each belongs to the answer.
+fn judged_passages(run: &RunRecord) -> impl Iterator<Item = (&EvidenceRecord, bool)> {
+    run.labels.iter().filter_map(move |(target, verdict)| {
+        let LabelTarget::Passage { id } = target else {
+            return None;
+        };
+        let known = run.evidence.iter().find(|known| known.item.id == *id)?;
+        Some((known, verdict.is_good()))
+    })
 }
 
 fn sub_questions(run: &RunRecord) -> Vec<String> {
@@ -194,24 +176,18 @@ impl JudgedQuestion {
 
     /// Adds what good labels expect of the run; bad labels expect nothing, also of documents that a good answer cites.
     fn take(&mut self, run: &RunRecord) {
-        let judged = |wanted: bool| {
-            let said = run.labels.iter();
-            let said = said.filter(move |(_, said)| said.is_good() == wanted);
-            said.filter_map(|(target, _)| match target {
-                LabelTarget::Passage { id } => run.evidence.iter().find(|it| it.item.id == *id),
-                LabelTarget::Answer | LabelTarget::Route => None,
-            })
+        let of = |wanted: bool| {
+            let passages = judged_passages(run).filter(move |(_, is_good)| *is_good == wanted);
+            passages.map(|(known, _)| known.item.source.as_str())
         };
-        let is_bad = |source: &str| judged(false).any(|known| known.item.source == source);
-        let mut said = run.labels.iter();
-        if said.any(|(target, said)| matches!(target, LabelTarget::Answer) && said.is_good()) {
+        let mut labels = run.labels.iter();
+        if labels.any(|(target, verdict)| *target == LabelTarget::Answer && verdict.is_good()) {
             self.outcome = run.summary.outcome;
-            let cited = run.citations.iter();
-            cited
-                .filter(|cited| !is_bad(&cited.source))
-                .for_each(|cited| self.needs(&cited.source));
+            let cited = run.citations.iter().map(|cited| cited.source.as_str());
+            let cited = cited.filter(|source| of(false).all(|bad| bad != *source));
+            cited.for_each(|source| self.needs(source));
         }
-        judged(true).for_each(|known| self.needs(&known.item.source));
+        of(true).for_each(|source| self.needs(source));
     }
 
     fn is_measured(&self) -> bool {
@@ -219,7 +195,7 @@ impl JudgedQuestion {
     }
 }
 
-fn questions(judged: &JudgedRuns) -> Vec<String> {
+fn questions(judged: &JudgedRuns) -> Vec<Value> {
     let mut questions: Vec<JudgedQuestion> = Vec::new();
     for run in &judged.runs {
         let query = &run.summary.question;
@@ -240,7 +216,8 @@ fn questions(judged: &JudgedRuns) -> Vec<String> {
             known.route.clone_from(&route.expected);
         }
     }
-    lines(questions.iter().filter(|known| known.is_measured()))
+    let measured = questions.iter().filter(|known| known.is_measured());
+    measured.map(|question| json!(question)).collect()
 }
 
 /// The texts of passages, masked as the log is: the log holds only how each begins.
@@ -272,9 +249,9 @@ impl PassageTexts {
         let cancel = CancellationToken::new();
         let document = documents.whole_document(&item.source, &cancel).ok()?;
         let (first, last) = (item.lines.start.saturating_sub(1), item.lines.end);
-        let lines = document.extraction.text.lines().take(last).skip(first);
-        let lines: Vec<&str> = lines.collect();
-        let text = self.mask.mask_text(&lines.join("\n")).into_owned();
+        let lines = document.extraction.text.lines();
+        let passage: Vec<&str> = lines.take(last).skip(first).collect();
+        let text = self.mask.mask_text(&passage.join("\n")).into_owned();
         let begins = one_line(&text, EvidenceItem::EXCERPT_CHARS);
         // The log is masked as a whole, what is cut off too.
         let is_same = begins == self.mask.mask_text(&item.excerpt);

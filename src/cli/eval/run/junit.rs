@@ -4,27 +4,19 @@ use std::path::Path;
 
 use quick_xml::escape::escape;
 
-use super::figures::{AskedQuestion, RunReport, Verdict};
-use super::print::run_summary;
+use super::report::RunReport;
 use super::trial::Trial;
 use crate::audit::Mask;
 use crate::cli::output::CommandFailure;
-use crate::files::write_atomic;
+use crate::files::{folder_of, write_atomic};
 use crate::text::{OrTrouble, one_line};
 
-/// Longer texts are cut, in characters.
+/// Characters of a text.
 const LONGEST: usize = 400;
 
-/// What writes the file, and what masks it: the secrets of all settings.
-pub(super) struct JunitFile<'r> {
-    pub(super) report: &'r RunReport,
-    pub(super) masks: Vec<Mask>,
-}
-
-/// Fails when the file's folder does not exist.
+/// Refuses a file whose folder does not exist.
 pub(super) fn check_folder(file: Option<&Path>) -> Result<(), CommandFailure> {
-    let folder = file.and_then(Path::parent);
-    match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+    match file.map(folder_of).filter(|folder| !folder.is_dir()) {
         None => Ok(()),
         Some(folder) => Err(CommandFailure::usage(format!(
             "there is no folder {}",
@@ -33,92 +25,85 @@ pub(super) fn check_folder(file: Option<&Path>) -> Result<(), CommandFailure> {
     }
 }
 
-impl JunitFile<'_> {
-    /// Writes the file whole, or not at all.
-    pub(super) fn write(&self, path: &Path) -> Result<(), CommandFailure> {
-        write_atomic(path, self.text().as_bytes())
-            .trouble(format_args!("{} cannot be written", path.display()))?;
-        Ok(())
-    }
+/// Writes the file whole, or not at all. `masks` mask the secrets of all settings.
+pub(super) fn write_junit(
+    path: &Path,
+    report: &RunReport,
+    masks: &[Mask],
+) -> Result<(), CommandFailure> {
+    write_atomic(path, text_of(report, masks).as_bytes())
+        .trouble(format_args!("{} cannot be written", path.display()))?;
+    Ok(())
+}
 
-    fn line(&self, text: &str) -> String {
-        let masks = self.masks.iter();
-        let masked = masks.fold(text.to_owned(), |text, mask| {
+/// One suite for each of the settings, one case for each question and each limit. A run that failed is
+/// an error, what else is not as expected a failure.
+fn text_of(report: &RunReport, masks: &[Mask]) -> String {
+    let quote = |text: &str| {
+        let masked = masks.iter().fold(text.to_owned(), |text, mask| {
             mask.mask_text(&text).into_owned()
         });
-        one_line(&masked, LONGEST)
-    }
-
-    /// One line without what XML forbids.
-    fn attribute(&self, text: &str) -> String {
-        let line = self.line(text).replace(['\u{fffe}', '\u{ffff}'], "");
+        // What XML forbids besides control characters, which no line has.
+        let line = one_line(&masked, LONGEST).replace(['\u{fffe}', '\u{ffff}'], "");
         escape(line).into_owned()
-    }
-
-    /// One suite for each of the settings, one case for each question and each limit. A run that failed
-    /// is an error, what else is not as expected a failure.
-    fn text(&self) -> String {
-        let mut text =
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kb-agent eval run\">\n"
-                .to_owned();
-        for (at, figures) in self.report.summary.iter().enumerate() {
-            let trials = self.report.questions.iter();
-            let trials = trials.filter_map(|asked| Some((asked, &asked.results.get(at)?.trial)));
-            let cases: Vec<(&AskedQuestion, &Trial)> = trials.collect();
-            let errors = cases.iter().filter(|(_, trial)| trial.trouble().is_some());
-            let wrong = |trial: &Trial| trial.trouble().is_none() && !trial.failures.is_empty();
-            let wrong = cases.iter().filter(|(_, trial)| wrong(trial)).count();
-            let verdicts = &figures.verdicts;
-            let broken = verdicts.iter().filter(|of| of.broken.is_some()).count();
-            let seconds: f64 = cases.iter().map(|(_, trial)| trial.cost.ms / 1000.0).sum();
-            let name = self.attribute(&figures.settings);
-            text.push_str(&format!(
-                "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{seconds:.3}\">\n",
-                cases.len() + verdicts.len(),
-                wrong + broken,
-                errors.count()
-            ));
-            for (asked, trial) in cases {
-                text.push_str(&self.case(&name, asked, trial));
-            }
-            for Verdict { limit, broken } in verdicts {
-                let head = format!("    <testcase classname=\"{name}\" name=\"{limit}\"");
-                text.push_str(&match broken.as_ref().map(|line| self.attribute(line)) {
-                    None => format!("{head}/>\n"),
-                    Some(line) => {
-                        format!("{head}>\n      <failure message=\"{line}\"/>\n    </testcase>\n")
-                    }
-                });
-            }
-            text.push_str("  </testsuite>\n");
+    };
+    let mut text =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kb-agent eval run\">\n"
+            .to_owned();
+    for (at, (figures, verdicts)) in report.summary.iter().zip(&report.verdicts).enumerate() {
+        let suite = quote(figures["settings"].as_str().unwrap_or_default());
+        let (mut cases, mut failures, mut errors, mut seconds) = (String::new(), 0, 0, 0.0);
+        for asked in &report.questions {
+            let trial = &asked.results[at];
+            let title = quote(&format!("{}: {}", asked.expected.id, asked.expected.query));
+            let time = trial.cost.ms / 1000.0;
+            seconds += time;
+            cases +=
+                &format!("    <testcase classname=\"{suite}\" name=\"{title}\" time=\"{time:.3}\"");
+            let Some((tag, message)) = problem_of(trial) else {
+                cases += "/>\n";
+                continue;
+            };
+            *(if tag == "error" {
+                &mut errors
+            } else {
+                &mut failures
+            }) += 1;
+            let mut lines: Vec<String> = trial.failures.iter().map(|it| quote(it)).collect();
+            lines.push(quote(&trial.as_text()));
+            let run = trial.run.as_ref().map_or("none", |run| &run.0);
+            lines.push(format!("run {}", quote(run)));
+            cases += &format!(
+                ">\n      <{tag} message=\"{}\">{}</{tag}>\n    </testcase>\n",
+                quote(&message),
+                lines.join("\n")
+            );
         }
-        text + "</testsuites>\n"
-    }
-
-    fn case(&self, suite: &str, asked: &AskedQuestion, trial: &Trial) -> String {
-        let title = format!("{}: {}", asked.expected.id, asked.expected.query);
-        let head = format!(
-            "    <testcase classname=\"{suite}\" name=\"{}\" time=\"{:.3}\"",
-            self.attribute(&title),
-            trial.cost.ms / 1000.0
+        for verdict in verdicts {
+            let limit = quote(&verdict.limit);
+            cases += &format!("    <testcase classname=\"{suite}\" name=\"{limit}\"");
+            cases += &match &verdict.broken {
+                None => "/>\n".to_owned(),
+                Some(line) => {
+                    failures += 1;
+                    let line = quote(line);
+                    format!(">\n      <failure message=\"{line}\"/>\n    </testcase>\n")
+                }
+            };
+        }
+        let tests = report.questions.len() + verdicts.len();
+        text += &format!(
+            "  <testsuite name=\"{suite}\" tests=\"{tests}\" failures=\"{failures}\" \
+             errors=\"{errors}\" time=\"{seconds:.3}\">\n{cases}  </testsuite>\n"
         );
-        let (tag, message) = match (trial.trouble(), trial.failures.as_slice()) {
-            (Some(why), _) => ("error", format!("the run failed: {why}")),
-            (None, []) => return format!("{head}/>\n"),
-            (None, failures) => ("failure", failures.join("; ")),
-        };
-        let lines: Vec<String> = trial
-            .failures
-            .iter()
-            .map(|line| self.attribute(line))
-            .collect();
-        let about = self.attribute(&run_summary(trial));
-        let run = trial.run.as_ref().map_or("none", |run| &run.0);
-        format!(
-            "{head}>\n      <{tag} message=\"{}\">{}\n{about}\nrun {}</{tag}>\n    </testcase>\n",
-            self.attribute(&message),
-            lines.join("\n"),
-            self.attribute(run)
-        )
     }
+    text + "</testsuites>\n"
+}
+
+fn problem_of(trial: &Trial) -> Option<(&'static str, String)> {
+    if let Some(why) = trial.trouble() {
+        return Some(("error", format!("the run failed: {why}")));
+    }
+    let has_failures = !trial.failures.is_empty();
+    has_failures.then(|| ("failure", trial.failures.join("; ")))
 }

@@ -4,16 +4,26 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::output::CommandFailure;
-use crate::domain::{Complexity, Outcome};
+use crate::domain::{Complexity, NodeName, Outcome, PathType, QueryType, ToolName};
 use crate::engine::{Engine, EngineError, RunRequest};
 use crate::protocol::{EvidenceRecord, EvidenceStanding, Mode, RunEnd, RunId, RunRecord};
 
-/// What came of one question under one of the settings. Texts are as they were answered.
+/// What came of one question under one of the settings. Texts are as they were answered; the serde form
+/// is a result of `eval run --json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Trial {
+    /// The name of the settings.
+    pub settings: String,
     /// Its run in the log; `None` where none began.
     pub run: Option<RunId>,
     pub route: Option<Complexity>,
+    pub query_type: Option<QueryType>,
+    /// The rule that approved the evidence.
+    pub rule: Option<String>,
+    /// Tools that were called, each once, in the order of their first call.
+    pub tools: Vec<ToolName>,
+    /// Rounds of retrieval.
+    pub rounds: usize,
     /// `None` where it has no end.
     pub outcome: Option<Outcome>,
     /// Passages in the context.
@@ -31,6 +41,9 @@ pub(super) struct Trial {
     pub checks: BTreeMap<&'static str, Option<bool>>,
     /// What was expected and is not so, a line each.
     pub failures: Vec<String>,
+    /// Of a question that was asked several times.
+    #[serde(flatten)]
+    pub repeats: Option<Repeats>,
     #[serde(skip)]
     pub mode: Mode,
     /// What went wrong beside the run, such as a log that cannot be written.
@@ -62,6 +75,14 @@ impl TrialCost {
     pub(super) fn tokens(self) -> u64 {
         self.prompt_tokens.saturating_add(self.completion_tokens)
     }
+}
+
+/// The runs of one question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Repeats {
+    pub runs: usize,
+    /// The most runs of the same route, end and checks.
+    pub agreed: usize,
 }
 
 impl Trial {
@@ -105,42 +126,46 @@ impl Trial {
         let complaint = run.complaint().map(str::to_owned);
         // The events have told how it ended.
         let _ = run.answer(None).await;
-        let trial = record.map_or_else(Self::default, Self::of_record);
         Ok(Self {
             cost,
             complaint,
-            ..trial
+            ..record.map_or_else(Self::default, Self::from_record)
         })
     }
 
-    fn of_record(record: RunRecord) -> Self {
-        let mut evidence: Vec<&EvidenceRecord> = record.evidence.iter().collect();
-        evidence.retain(|item| {
-            let standing = item.standing;
-            matches!(standing, EvidenceStanding::Kept | EvidenceStanding::Low)
-        });
+    fn from_record(record: RunRecord) -> Self {
+        let is_in_context = |item: &&EvidenceRecord| {
+            matches!(
+                item.standing,
+                EvidenceStanding::Kept | EvidenceStanding::Low
+            )
+        };
+        let mut evidence: Vec<_> = record.evidence.iter().filter(is_in_context).collect();
         evidence.sort_by_key(|item| item.n.unwrap_or(usize::MAX));
-        let found = |item: &&EvidenceRecord| FoundPassage {
+        let evidence = evidence.iter().map(|item| FoundPassage {
             source: item.item.source.clone(),
             place: item.item.location(),
-        };
-        let mut cited: Vec<String> = Vec::new();
-        for citation in &record.citations {
-            if !cited.contains(&citation.source) {
-                cited.push(citation.source.clone());
-            }
-        }
-        let evidence = evidence.iter().map(found).collect();
-        let summary = record.summary;
+        });
+        let steps = || record.path.iter();
+        let cuts = steps().filter_map(|step| step.fast_path.as_ref());
+        let mut rules = cuts.filter(|cut| cut.path_type == PathType::RuleAutoApprove);
+        let called = steps().flat_map(|step| step.tools.iter().map(|tool| tool.call.tool()));
+        let cited = record.citations.iter().map(|cited| cited.source.clone());
         Self {
-            run: Some(summary.id),
-            route: summary.route,
-            outcome: summary.outcome,
-            evidence,
-            cited,
+            query_type: steps().find_map(|step| Some(step.plan.as_ref()?.query_type)),
+            rule: rules.next().map(|cut| cut.rule_name.clone()),
+            tools: without_repeats(called),
+            rounds: steps()
+                .filter(|step| step.node == NodeName::ToolExec)
+                .count(),
+            evidence: evidence.collect(),
+            cited: without_repeats(cited),
             answer: record.answer,
-            error: summary.error,
-            mode: summary.mode,
+            run: Some(record.summary.id),
+            route: record.summary.route,
+            outcome: record.summary.outcome,
+            error: record.summary.error,
+            mode: record.summary.mode,
             ..Self::default()
         }
     }
@@ -155,4 +180,46 @@ impl Trial {
         let trouble = self.error.as_deref().unwrap_or("it has no end");
         (!self.is_complete()).then_some(trouble)
     }
+
+    /// Joins the runs of one question. The first that is not as expected stands for them, and a check
+    /// holds that holds in every run.
+    pub(super) fn join(runs: &[Self]) -> Self {
+        let first = runs.iter().find(|run| !run.failures.is_empty());
+        let mut joined = first.or(runs.first()).cloned().unwrap_or_default();
+        if runs.len() < 2 {
+            return joined;
+        }
+        for (check, holds) in &mut joined.checks {
+            *holds = holds.map(|_| runs.iter().all(|run| run.checks[check] == Some(true)));
+        }
+        let failures = runs.iter().flat_map(|run| &run.failures);
+        let failures = without_repeats(failures).into_iter().map(|line| {
+            let count = runs.iter().filter(|run| run.failures.contains(line));
+            format!("{line} ({} of {} runs)", count.count(), runs.len())
+        });
+        joined.failures = failures.collect();
+        let alike = |one: &Self| {
+            let is_alike = |other: &&Self| {
+                let same_way = (one.route, one.outcome) == (other.route, other.outcome);
+                same_way && one.checks == other.checks
+            };
+            runs.iter().filter(is_alike).count()
+        };
+        joined.repeats = Some(Repeats {
+            runs: runs.len(),
+            agreed: runs.iter().map(alike).max().unwrap_or(0),
+        });
+        joined
+    }
+}
+
+/// Each item once, in the order of its first place.
+fn without_repeats<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut known = Vec::new();
+    for item in items {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+    }
+    known
 }
