@@ -37,9 +37,7 @@ use clap_complete::Shell;
 use output::{CommandFailure, print_notices, print_text};
 use resumable::StartOptions;
 
-use crate::config::{
-    self, Environment, Overrides, Settings, StartSettings, ignored, unknown_in_one_line,
-};
+use crate::config::{self, Environment, Overrides, Settings, ignored, unknown_in_one_line};
 use crate::engine::{EngineError, Resume};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
@@ -240,12 +238,12 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     let ignored = ignored.map(|ignored| format!("{}; {}", ignored.line, ignored.next));
     let notices = ignored.into_iter().chain(unknown_in_one_line(&environment));
     let start = StartOptions {
-        restated: StartSettings::from_start(&environment, &overrides),
+        sources: overrides.sources.clone(),
+        data_dir: overrides.data_dir.clone(),
         notices: notices.collect(),
         env_file: global.env_file.clone(),
         is_plain: plain,
         is_quiet: quiet,
-        is_base_named: !overrides.sources.is_empty(),
     };
     let settings = Settings {
         own_program: Some(own_program()),
@@ -258,9 +256,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     })?;
     let _diagnostics = diagnostics::start(&settings);
     let ended = match command {
-        Some(CliCommand::Demo(demo)) => {
-            chat::run_demo(&demo, &settings, &start.over_demo(&environment))
-        }
+        Some(CliCommand::Demo(demo)) => chat::run_demo(&demo, &settings, &start.over_demo()),
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings, env_file, &overrides),
         command => run_with_settings(command, &settings, resume, &start),
     };
@@ -279,7 +275,7 @@ fn run_with_settings(
             plain::run(settings, resume, Vec::new(), start)
         }
         None => chat::run(settings, resume, Vec::new(), start),
-        Some(CliCommand::Ask(ask)) => ask::run(&ask, settings, start.is_base_named),
+        Some(CliCommand::Ask(ask)) => ask::run(&ask, settings, !start.sources.is_empty()),
         Some(CliCommand::Index(index)) => index::run(&index, settings),
         Some(CliCommand::Read(read)) => search::run_read(&read, settings),
         Some(CliCommand::Search(search)) => search::run(&search, settings),

@@ -1,6 +1,8 @@
 use std::io::{IsTerminal, Read};
 
 use clap::{Args, ValueEnum};
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
@@ -34,7 +36,9 @@ pub(super) struct Ask {
 }
 
 /// The way that a question is to go.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+#[serde(rename_all = "lowercase")]
 pub(super) enum RouteOption {
     #[default]
     Auto,

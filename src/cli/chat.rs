@@ -9,6 +9,7 @@ use super::interruption::{interruptible_screen, unless_cancelled};
 use super::labels::read_labels;
 use super::output::{CommandFailure, print_json};
 use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
+use super::runs::{LogArgs, with_log};
 use super::{plain, runs};
 use crate::audit::Lookup;
 use crate::config::Settings;
@@ -196,6 +197,8 @@ pub(super) fn run_demo(
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
+    #[command(flatten)]
+    log: LogArgs,
     /// Another log than KB_AGENT_AUDIT_LOG, and a run: its id (any unique prefix or suffix)
     /// or 'last' [default: last]
     #[arg(value_name = "LOG|RUN", num_args = 0..=2)]
@@ -210,11 +213,13 @@ pub(super) struct ReplayArgs {
 
 /// Opens a recorded run in the screen, step by step; no call is made.
 pub(super) fn run_replay(wanted: &ReplayArgs, settings: &Settings) -> Result<(), CommandFailure> {
-    let (log, run) = log_and_run(wanted, settings)?;
+    let (log, run) = wanted.log_and_run()?;
+    let settings = &with_log(log, &wanted.log.settings(settings)?)?;
+    let log = &settings.audit_log;
     if wanted.list {
-        return runs::list(&log, None, false);
+        return runs::list(log, None, false);
     }
-    let lookup = Lookup::open(&log)?;
+    let lookup = Lookup::open(log)?;
     if lookup.runs().is_empty() {
         let log = log.display();
         return Err(CommandFailure::failed(format!(
@@ -234,38 +239,26 @@ pub(super) fn run_replay(wanted: &ReplayArgs, settings: &Settings) -> Result<(),
         ));
     }
     let summary = lookup.run(run)?;
-    let labels = read_labels(&log).of_run(&summary.id);
+    let labels = read_labels(log).of_run(&summary.id);
     show_run(RecordedRun { events, labels }, summary, settings)
 }
 
-/// The log, and what the run is called.
-fn log_and_run<'a>(
-    wanted: &'a ReplayArgs,
-    settings: &Settings,
-) -> Result<(PathBuf, &'a str), CommandFailure> {
-    let (log, named) = match wanted.names.as_slice() {
-        [] => (None, None),
-        [one] if is_file_name(one) => (Some(one), None),
-        [one] => (None, Some(one)),
-        [log, run, ..] => (Some(log), Some(run)),
-    };
-    let run = match (named, &wanted.json) {
-        (Some(named), Some(_)) => {
+impl ReplayArgs {
+    /// The log that stands before the run, and what the run is called.
+    fn log_and_run(&self) -> Result<(Option<&Path>, &str), CommandFailure> {
+        let (log, named) = match self.names.as_slice() {
+            [] => (None, None),
+            [one] if is_file_name(one) => (Some(Path::new(one)), None),
+            [one] => (None, Some(one)),
+            [log, run, ..] => (Some(Path::new(log)), Some(run)),
+        };
+        if let (Some(named), Some(_)) = (named, &self.json) {
             let why = format!("--json names the run already; what is '{named}'?");
             return Err(CommandFailure::usage(why));
         }
-        (named, json) => named.or(json.as_ref()).map_or("last", String::as_str),
-    };
-    let Some(log) = log.map(PathBuf::from) else {
-        return Ok((settings.audit_log.clone(), run));
-    };
-    if log.is_file() {
-        return Ok((log, run));
+        let run = named.or(self.json.as_ref());
+        Ok((log, run.map_or("last", String::as_str)))
     }
-    let log = log.display();
-    Err(CommandFailure::failed(format!(
-        "there is no audit log {log}"
-    )))
 }
 
 /// Whether this names a log and no run: a file that is there, or what looks like one.

@@ -7,6 +7,7 @@ use tokio::runtime::Runtime;
 use super::chat::setup_of_run;
 use super::labels::read_labels;
 use super::output::{CommandFailure, print_json, print_text};
+use super::runs::LogArgs;
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::engine::trace_sender;
@@ -22,6 +23,8 @@ const TITLE: usize = 200;
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(super) struct Export {
+    #[command(flatten)]
+    log: LogArgs,
     /// A run or a conversation from the audit log: its id (any unique prefix or suffix) or
     /// 'last'
     #[arg(value_name = "RUN|SESSION")]
@@ -74,6 +77,7 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
     if export.size.is_some() && !matches!(export.format, ExportFormat::Cast) {
         return Err(CommandFailure::usage("--size goes with --format cast"));
     }
+    let settings = &export.log.settings(settings)?;
     let lookup = Lookup::open(&settings.audit_log)?;
     let wanted = lookup.run_or_session(&export.name)?;
     if export.send {

@@ -1,6 +1,7 @@
 use clap::Args;
 
 use super::output::{CommandFailure, or_nothing, print_text};
+use super::runs::LogArgs;
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName, Outcome, measures_in_words};
@@ -13,6 +14,8 @@ const NAMES: usize = 17;
 /// Arguments of `graph`.
 #[derive(Debug, Args)]
 pub(super) struct Graph {
+    #[command(flatten)]
+    log: LogArgs,
     /// Print Mermaid source
     #[arg(long)]
     mermaid: bool,
@@ -23,6 +26,7 @@ pub(super) struct Graph {
 
 /// Prints the topology, or the way one run took through it.
 pub(super) fn run(graph: &Graph, settings: &Settings) -> Result<(), CommandFailure> {
+    let settings = graph.log.settings(settings)?;
     let run = match &graph.run {
         Some(name) => {
             let lookup = Lookup::open(&settings.audit_log)?;

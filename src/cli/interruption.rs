@@ -209,27 +209,44 @@ fn survives_its_terminal() -> bool {
 /// A terminal can go without a signal, where it is not the one that controls this session.
 #[cfg(unix)]
 fn watch_terminal(ending: &Arc<Ending>) -> io::Result<()> {
-    use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::io::Errno;
-
     let ending = Arc::clone(ending);
     thread::Builder::new()
         .name("terminal".to_owned())
         .spawn(move || {
-            let (input, output) = (rustix::stdio::stdin(), rustix::stdio::stdout());
-            loop {
-                // `poll` reports a hangup although no event is asked for.
-                let mut both = [&input, &output].map(|fd| PollFd::new(fd, PollFlags::empty()));
-                match poll(&mut both, None) {
-                    Err(Errno::INTR) => {}
-                    Ok(_) => return ending.request_end(EndRequest::TerminalClosed),
-                    Err(error) => {
-                        return tracing::warn!(%error, "the terminal's end cannot be seen");
-                    }
-                }
+            match wait_for_hangup(&[rustix::stdio::stdin(), rustix::stdio::stdout()]) {
+                Ok(()) => ending.request_end(EndRequest::TerminalClosed),
+                Err(error) => tracing::warn!(%error, "the terminal's end cannot be seen"),
             }
         })?;
     Ok(())
+}
+
+/// Blocks until the other end of one of these is gone.
+#[cfg(unix)]
+fn wait_for_hangup(streams: &[std::os::fd::BorrowedFd<'_>]) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+
+    loop {
+        // `poll` reports a hangup although no event is asked for.
+        let wanted = streams.iter().map(|fd| PollFd::new(fd, PollFlags::empty()));
+        match poll(&mut wanted.collect::<Vec<_>>(), None) {
+            Err(Errno::INTR) => {}
+            ended => return Ok(ended.map(drop)?),
+        }
+    }
+}
+
+/// Ends once nobody reads standard output any more, as far as that can be seen.
+pub(super) async fn output_hangup() {
+    #[cfg(unix)]
+    {
+        let gone = || wait_for_hangup(&[rustix::stdio::stdout()]);
+        if let Ok(Ok(())) = tokio::task::spawn_blocking(gone).await {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 #[cfg(not(unix))]

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::eval::figures_as_text;
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use super::output::{table_within, terminal_width};
+use super::runs::LogArgs;
 use crate::config::Settings;
 use crate::domain::LabelTarget;
 use crate::protocol::Label;
@@ -27,6 +28,8 @@ const COLUMNS: &str = "run|time|what|verdict|question or passage";
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct LabelsArgs {
+    #[command(flatten)]
+    log: LogArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -42,6 +45,7 @@ enum LabelsCommand {
 
 /// Lists the labels, or writes them as test sets.
 pub(super) fn run(args: &LabelsArgs, settings: &Settings) -> Result<(), CommandFailure> {
+    let settings = &args.log.settings(settings)?;
     let judged = JudgedRuns::read(settings)?;
     match &args.what {
         Some(LabelsCommand::Export(export)) => export::run(export, &judged, settings),

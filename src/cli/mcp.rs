@@ -3,7 +3,7 @@
 //! `server` is what a client sees: tools and resources, which take the types of `arguments` and bring
 //! those of `replies`. All clients share one engine and one index, which `base` opens and keeps up to
 //! date beside them, so that `initialize` waits for neither. `documents` lists and reads; `progress`
-//! tells a client what is being done; `http` listens, where it is not standard input that is served.
+//! tells a client what is being done; `transport` is a client on standard input, `http` are those of a port.
 
 mod arguments;
 mod base;
@@ -12,6 +12,7 @@ mod http;
 mod progress;
 mod replies;
 mod server;
+mod transport;
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use clap::Args;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::interruption::interruptible;
 use super::output::{CommandFailure, print_notice, print_notices};
@@ -27,6 +29,7 @@ use crate::config::Settings;
 use base::SharedEngine;
 use http::HttpSettings;
 use server::Server;
+use transport::StandardStreams;
 
 /// How long runs that the end of the program cancels have to write their own end.
 const LAST_EVENTS: Duration = Duration::from_millis(1500);
@@ -51,11 +54,12 @@ pub(super) fn run(mcp: &Mcp, settings: &Settings) -> Result<(), CommandFailure> 
     print_notices(&settings.without_effect);
     interruptible(async |cancel| {
         let (base, upkeep) = SharedEngine::new();
-        let server = Server::new(base);
+        let calls = TaskTracker::new();
+        let server = Server::new(base, calls.clone());
         let serving = async {
             match http {
                 Some(http) => http::serve(&server, http, &cancel).await,
-                None => serve_standard_input(&server, &cancel).await,
+                None => serve_standard_input(&server, calls, &cancel).await,
             }
         };
         let ended = tokio::select! {
@@ -72,6 +76,7 @@ pub(super) fn run(mcp: &Mcp, settings: &Settings) -> Result<(), CommandFailure> 
 
 async fn serve_standard_input(
     server: &Server,
+    calls: TaskTracker,
     cancel: &CancellationToken,
 ) -> Result<(), CommandFailure> {
     if std::io::stdin().is_terminal() {
@@ -80,15 +85,12 @@ async fn serve_standard_input(
              'kb-agent help mcp'",
         );
     }
-    let transport = rmcp::transport::stdio();
-    let begun = server
-        .clone()
-        .serve_with_ct(transport, cancel.child_token());
-    match begun.await {
+    let end = cancel.child_token();
+    let client = StandardStreams::new(calls, end.clone());
+    match server.clone().serve_with_ct(client, end).await {
         Ok(session) => {
             let ended = session.waiting().await;
-            ended.map_err(CommandFailure::failed)?;
-            Ok(())
+            ended.map(drop).map_err(CommandFailure::failed)
         }
         // A client that goes before it has said anything asked for nothing.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

@@ -3,17 +3,18 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
 use crate::audit::Lookup;
-use crate::config::{Environment, StartSettings};
 use crate::engine::{Conversation, Engine, EngineError, Resume};
 use crate::protocol::RecordedSession;
 use crate::text::sanitize;
 use crate::tui::WalkStep;
 
-/// How the program was started, as far as another start has to repeat it to go on with the same
-/// conversation over the same knowledge base.
-#[derive(Debug, Clone)]
+/// How the program was started, as far as its command line says so.
+#[derive(Debug, Clone, Default)]
 pub(super) struct StartOptions {
-    pub(super) restated: StartSettings,
+    /// `--kb`, and the paths that stand without it.
+    pub(super) sources: Vec<PathBuf>,
+    /// `--data-dir`.
+    pub(super) data_dir: Option<PathBuf>,
     /// What is set to no effect by `.env` of the working folder or under a misspelt name, one line each.
     pub(super) notices: Vec<String>,
     /// `--env-file`.
@@ -22,8 +23,6 @@ pub(super) struct StartOptions {
     pub(super) is_plain: bool,
     /// `--quiet`.
     pub(super) is_quiet: bool,
-    /// Whether the knowledge base is named on the command line.
-    pub(super) is_base_named: bool,
 }
 
 /// A conversation as it was left.
@@ -47,18 +46,10 @@ impl EndedConversation {
 
 impl StartOptions {
     /// The same over the bundled demo.
-    pub(super) fn over_demo(self, environment: &Environment) -> Self {
+    pub(super) fn over_demo(self) -> Self {
         Self {
-            restated: self.restated.over_demo(environment),
+            sources: Vec::new(),
             ..self
-        }
-    }
-
-    /// The same in lines.
-    pub(super) fn in_lines(&self) -> Self {
-        Self {
-            is_plain: true,
-            ..self.clone()
         }
     }
 
@@ -71,61 +62,34 @@ impl StartOptions {
         };
         // Among other lines it says whose it is.
         let before = if self.is_plain { "kb-agent: " } else { "" };
-        let command = self.over(&left.sources).command(&name);
+        let command = self.command(&name, &left.sources);
         let _ = writeln!(stderr(), "{before}resume: {command}");
     }
 
-    /// The same over other sources, where there are some.
-    fn over(&self, sources: &[PathBuf]) -> Self {
-        let mut start = self.clone();
-        if !sources.is_empty() {
-            sources.clone_into(&mut start.restated.sources);
-        }
-        start
-    }
-
-    fn command(&self, conversation: &str) -> String {
-        let mut words: Vec<String> = Vec::new();
-        // Shells of Windows have no such words before a command.
-        let variables = self.restated.variables.iter();
-        for (name, value) in variables.filter(|_| !cfg!(windows)) {
-            let value = if value.is_empty() {
-                String::new()
-            } else {
-                quote_for_shell(OsStr::new(value))
-            };
-            words.push(format!("{name}={value}"));
-        }
-        words.push("kb-agent".to_owned());
-        if self.is_quiet {
-            words.push("--quiet".to_owned());
-        } else if self.is_plain {
-            words.push("--plain".to_owned());
-        }
-        words.extend(["-c".to_owned(), quote_for_shell(OsStr::new(conversation))]);
-        let data_dir = self.restated.data_dir.iter();
-        let env_file = self.env_file.iter();
-        let sources = self.restated.sources.iter();
-        let paths = data_dir
-            .map(|path| ("--data-dir", path))
-            .chain(env_file.map(|path| ("--env-file", path)))
-            .chain(sources.map(|path| ("--kb", path)));
-        for (option, path) in paths {
+    /// The command that goes on with a conversation; other sources, where there are some, take the
+    /// place of those that were given.
+    fn command(&self, conversation: &str, sources: &[PathBuf]) -> String {
+        let form = match (self.is_quiet, self.is_plain) {
+            (true, _) => " --quiet",
+            (false, true) => " --plain",
+            (false, false) => "",
+        };
+        let name = quote_for_shell(OsStr::new(conversation));
+        let mut line = format!("kb-agent{form} -c {name}");
+        let sources = if sources.is_empty() {
+            &self.sources[..]
+        } else {
+            sources
+        };
+        let data_dir = self.data_dir.iter().map(|path| ("--data-dir", path));
+        let env_file = self.env_file.iter().map(|path| ("--env-file", path));
+        let sources = sources.iter().map(|path| ("--kb", path));
+        for (option, path) in data_dir.chain(env_file).chain(sources) {
             // A value that looks like an option is taken for one unless it is tied to its own.
             let looks_like_option = path.as_os_str().as_encoded_bytes().starts_with(b"-");
             let between = if looks_like_option { "=" } else { " " };
-            words.push(format!(
-                "{option}{between}{}",
-                quote_for_shell(path.as_os_str())
-            ));
-        }
-        let mut line = words.join(" ");
-        if cfg!(windows) {
-            let names = self.restated.variables.iter().map(|(name, _)| *name);
-            let names: Vec<&str> = names.collect();
-            if !names.is_empty() {
-                line.push_str(&format!("   (with {} as now)", names.join(", ")));
-            }
+            let path = quote_for_shell(path.as_os_str());
+            line.push_str(&format!(" {option}{between}{path}"));
         }
         line
     }
@@ -182,26 +146,18 @@ mod tests {
     #[test]
     fn a_shell_reads_back_what_the_program_was_started_with() {
         let start = StartOptions {
-            restated: StartSettings {
-                variables: vec![
-                    ("KB_AGENT_AUDIT_LOG", "my log".to_owned()),
-                    ("KB_AGENT_SOURCE", String::new()),
-                ],
-                sources: vec![PathBuf::from("it's"), PathBuf::from("-x")],
-                data_dir: Some(PathBuf::from("d")),
-            },
-            notices: Vec::new(),
+            sources: vec![PathBuf::from("it's"), PathBuf::from("-x")],
+            data_dir: Some(PathBuf::from("d")),
             env_file: Some(PathBuf::from("$HOME")),
             is_plain: true,
-            is_quiet: false,
-            is_base_named: true,
+            ..StartOptions::default()
         };
-        let over = start.over(&[PathBuf::from("/a"), PathBuf::from("/b c")]);
-        let command = over.command("0123abcd");
+        let others = [PathBuf::from("/a"), PathBuf::from("/b c")];
+        let command = start.command("0123abcd", &others);
         assert!(command.ends_with(" --kb /a --kb '/b c'"), "{command}");
-        let words = shlex::split(&start.over(&[]).command("0123abcd")).unwrap();
-        let expected = "KB_AGENT_AUDIT_LOG=my log|KB_AGENT_SOURCE=|kb-agent|--plain|-c|0123abcd|\
-                        --data-dir|d|--env-file|$HOME|--kb|it's|--kb=-x";
+        let words = shlex::split(&start.command("0123abcd", &[])).unwrap();
+        let expected =
+            "kb-agent|--plain|-c|0123abcd|--data-dir|d|--env-file|$HOME|--kb|it's|--kb=-x";
         assert_eq!(words.join("|"), expected);
     }
 

@@ -1,7 +1,7 @@
 //! The recorded runs as a list, whole or searched.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -17,9 +17,42 @@ use crate::text::{excerpt_around, one_line};
 /// The longest part of a question that a table shows, in characters.
 const QUESTION: usize = 200;
 
+/// Which audit log a command reads.
+#[derive(Debug, Args)]
+pub(super) struct LogArgs {
+    /// Read this audit log instead of KB_AGENT_AUDIT_LOG, such as one of 'eval run'
+    #[arg(long, value_name = "FILE", global = true)]
+    log: Option<PathBuf>,
+}
+
+impl LogArgs {
+    /// The settings, with the log that the command line names.
+    pub(super) fn settings(&self, settings: &Settings) -> Result<Settings, CommandFailure> {
+        with_log(self.log.as_deref(), settings)
+    }
+}
+
+/// The settings with another log, which must be there.
+pub(super) fn with_log(
+    log: Option<&Path>,
+    settings: &Settings,
+) -> Result<Settings, CommandFailure> {
+    let mut settings = settings.clone();
+    if let Some(log) = log {
+        if !log.is_file() {
+            let why = format!("there is no audit log {}", log.display());
+            return Err(CommandFailure::failed(why));
+        }
+        log.clone_into(&mut settings.audit_log);
+    }
+    Ok(settings)
+}
+
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
 pub(super) struct Runs {
+    #[command(flatten)]
+    log: LogArgs,
     /// Print one JSON object a run
     #[arg(long)]
     json: bool,
@@ -33,8 +66,9 @@ pub(super) struct Runs {
 
 /// Prints the recorded runs, newest first.
 pub(super) fn run(runs: &Runs, settings: &Settings) -> Result<(), CommandFailure> {
+    let settings = runs.log.settings(settings)?;
     match &runs.grep {
-        Some(words) => search(settings, runs, words),
+        Some(words) => search(&settings, runs, words),
         None => list(&settings.audit_log, runs.session.as_deref(), runs.json),
     }
 }

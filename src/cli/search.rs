@@ -2,6 +2,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +37,9 @@ pub(super) struct Search {
 }
 
 /// A way of searching, as the command line and other programs name it.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Tool {
     Vector,
     Grep,
@@ -146,6 +150,12 @@ pub(super) fn within_its_scope(
     let found = with_lexical_fallback(base, mode, &scoped.query, k, within);
     let mut found = found.map_err(|error| error.to_string())?;
     found.remarks = scoped.remarks;
+    // Such a word may have been meant to be found, as in `flag: -debug`.
+    let left_out = scoped.scope.filter_texts();
+    let left_out = left_out.filter(|written| written.starts_with('-'));
+    found.remarks.extend(left_out.map(|written| {
+        format!("{written} leaves out what holds it; \"{written}\" in quotation marks looks for it")
+    }));
     if found.hits.is_empty() {
         let why = scoped.scope.why_empty(base, cancel);
         found

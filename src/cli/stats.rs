@@ -1,3 +1,4 @@
+use std::iter;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -6,10 +7,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::output::{CommandFailure, or_nothing, print_json, print_notice, print_text};
 use super::output::{table_within, terminal_width};
+use super::runs::{LogArgs, with_log};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
-use crate::protocol::{FastPathHits, Hits, Latency, Outcomes, RunHistory, RunStatistics};
+use crate::protocol::{Hits, Latency, Outcomes, RunHistory, RunStatistics};
 use crate::text::{one_line, plural, sparkline};
 use crate::tui::TerminalLooks;
 
@@ -22,9 +24,11 @@ const LEAST_BARS: usize = 7;
 /// Arguments of `stats`.
 #[derive(Debug, Args)]
 pub(super) struct Stats {
+    #[command(flatten)]
+    log: LogArgs,
     /// Another log than KB_AGENT_AUDIT_LOG
-    #[arg(value_name = "LOG")]
-    log: Option<PathBuf>,
+    #[arg(value_name = "LOG", conflicts_with = "log")]
+    file: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -32,133 +36,161 @@ pub(super) struct Stats {
 
 /// Prints what the recorded runs came to.
 pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailure> {
-    let log = stats.log.as_ref().unwrap_or(&settings.audit_log);
-    let shown = log.display();
-    if stats.log.is_some() && !log.exists() {
-        return Err(CommandFailure::failed(format!(
-            "there is no audit log {shown}"
-        )));
-    }
-    let history = history(log, &CancellationToken::new())?;
-    let statistics = &history.total;
+    let settings = with_log(stats.file.as_deref(), &stats.log.settings(settings)?)?;
+    let history = history(&settings.audit_log, &CancellationToken::new())?;
     if stats.json {
-        return Ok(print_json(statistics)?);
+        return Ok(print_json(&history.total)?);
     }
-    if statistics.runs == 0 {
-        print_notice(&format!("no runs are recorded in {shown}"));
+    if history.total.runs == 0 {
+        let log = settings.audit_log.display();
+        print_notice(&format!("no runs are recorded in {log}"));
         return Ok(());
     }
     let width = terminal_width();
-    let Some((width, (first, last))) = width.zip(history.period()) else {
-        return Ok(print_text(in_lines(statistics, width))?);
-    };
-    let (rates, times) = tables(statistics, Some(width));
-    let (names, sums) = sums_by_day(&history);
-    let text = format!(
-        "{}\na bar a day, {first} to {last} (UTC)\n{}\n{}\n{}",
-        summary(statistics),
-        with_bars(&names, &sums, width),
-        with_bars(&rates, &rates_by_day(&history), width),
-        with_bars(&times, &latencies_by_day(&history), width),
-    );
-    let glyphs = TerminalLooks::of_environment().glyphs;
-    Ok(print_text(glyphs.in_text(&text))?)
-}
-
-/// All of it without a bar, for lines of at most `width` cells.
-fn in_lines(statistics: &RunStatistics, width: Option<usize>) -> String {
-    let (rates, times) = tables(statistics, width);
-    format!("{}\n{rates}\n{times}", summary(statistics))
-}
-
-/// The tables of short cuts and of times.
-fn tables(statistics: &RunStatistics, width: Option<usize>) -> (String, String) {
-    let rates = fast_paths(statistics);
-    (
-        table_within(width, FAST_PATHS, "hits|runs", &rates),
-        table_within(width, LATENCIES, "count", &latencies(statistics)),
-    )
-}
-
-/// Bars behind the lines that have some, one below the other; as many of the newest days as there is
-/// room for.
-fn with_bars(table: &str, bars: &[Vec<String>], width: usize) -> String {
-    let lines: Vec<&str> = table.lines().collect();
-    let column = lines.iter().map(|line| line.width()).max().unwrap_or(0) + 2;
-    let mut text = String::new();
-    for (at, line) in lines.iter().enumerate() {
-        text.push_str(line);
-        let bars: &[String] = bars.get(at).map_or(&[], Vec::as_slice);
-        let each = width.saturating_sub(column + bars.len()) / bars.len().max(1);
-        if each >= LEAST_BARS && bars.iter().any(|bars| !bars.is_empty()) {
-            text.push_str(&" ".repeat(column - line.width()));
-            let last = bars.iter().map(|bars| {
-                let all = bars.chars().count();
-                let newest: String = bars.chars().skip(all.saturating_sub(each)).collect();
-                newest
-            });
-            text.push_str(&last.collect::<Vec<_>>().join(" "));
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// What is summed up, a line each, and its bars.
-fn sums_by_day(history: &RunHistory) -> (String, Vec<Vec<String>>) {
-    let bars =
-        |of_day: &dyn Fn(&RunStatistics) -> Option<f64>| sparkline(&history.by_day(of_day), None);
-    let count = |count: Option<u64>| count.map(|count| count as f64);
-    let word = history.total.calls_word();
-    let (made, not_needed) = (format!("{word} made"), format!("{word} saved"));
-    let sums = [
-        ("runs", bars(&|day| Some(day.runs as f64))),
-        (&*made, bars(&|day| count(day.calls))),
-        (&*not_needed, bars(&|day| count(day.saved))),
-        ("tokens", bars(&|day| count(day.all_tokens()))),
-        ("cost", bars(&|day| day.cost_usd)),
-        ("tokens saved", bars(&|day| count(day.tokens_saved))),
-        ("cost saved", bars(&|day| day.saved_usd)),
+    let bars = width.and_then(|_| history.period());
+    let tables = [
+        in_table(
+            width,
+            FAST_PATHS,
+            "hits|runs",
+            bars.is_some(),
+            &fast_paths(&history),
+        ),
+        in_table(
+            width,
+            LATENCIES,
+            "count",
+            bars.is_some(),
+            &latencies(&history),
+        ),
     ];
-    let known = sums.into_iter().filter(|(_, bars)| !bars.is_empty());
-    let (names, bars): (Vec<_>, Vec<_>) = known.map(|(name, bars)| (name, vec![bars])).unzip();
-    (names.join("\n"), bars)
+    let mut text = summary(&history.total);
+    if let Some((first, last)) = bars {
+        text.push_str(&format!("\na bar a day, {first} to {last} (UTC)\n"));
+        text.push_str(&in_table(width, "", "", true, &sums(&history)));
+    }
+    text.extend(tables.map(|table| format!("\n{table}")));
+    let glyphs = TerminalLooks::of_environment().glyphs;
+    let text = if bars.is_some() {
+        glyphs.in_text(&text)
+    } else {
+        text
+    };
+    Ok(print_text(text)?)
 }
 
-/// Bars of the lines of [`fast_paths`], below its title.
-fn rates_by_day(history: &RunHistory) -> Vec<Vec<String>> {
-    let bars = |of_day: &dyn Fn(&RunStatistics) -> Hits| {
-        vec![sparkline(
-            &history.by_day(|day| of_day(day).rate),
-            Some(1.0),
-        )]
+/// A line of a table: its cells, and its figures day by day as bars.
+struct Row {
+    cells: Vec<String>,
+    bars: Vec<String>,
+}
+
+/// A table, and behind its lines the bars, one below the other: as many of the newest days as there
+/// is room for. Without titles the lines are the first cells.
+fn in_table(
+    width: Option<usize>,
+    titles: &str,
+    spare: &str,
+    has_bars: bool,
+    rows: &[Row],
+) -> String {
+    let cells: Vec<_> = rows.iter().map(|row| row.cells.clone()).collect();
+    let table = table_within(width, titles, spare, &cells);
+    let Some(width) = width.filter(|_| has_bars) else {
+        return table;
     };
-    let mut rows = vec![Vec::new(), bars(&|day| day.fast_path)];
+    let lines = table
+        .lines()
+        .zip(iter::once(&[][..]).chain(rows.iter().map(|row| &*row.bars)));
+    let lines: Vec<_> = lines.filter(|(line, _)| !line.is_empty()).collect();
+    let longest = lines.iter().map(|(line, _)| line.width()).max();
+    let column = longest.unwrap_or(0) + 2;
+    let with_bars = |(line, bars): &(&str, &[String])| {
+        let each = width.saturating_sub(column + bars.len()) / bars.len().max(1);
+        if each < LEAST_BARS || bars.iter().all(String::is_empty) {
+            return format!("{line}\n");
+        }
+        let newest = bars.iter().map(|bars| {
+            let older = bars.chars().count().saturating_sub(each);
+            bars.chars().skip(older).collect::<String>()
+        });
+        let space = " ".repeat(column - line.width());
+        format!("{line}{space}{}\n", newest.collect::<Vec<_>>().join(" "))
+    };
+    lines.iter().map(with_bars).collect()
+}
+
+/// What is summed up, by the day.
+fn sums(history: &RunHistory) -> Vec<Row> {
+    let word = history.total.calls_word();
+    let row = |name: String, of_day: &dyn Fn(&RunStatistics) -> Option<f64>| Row {
+        cells: vec![name],
+        bars: vec![sparkline(&history.by_day(of_day), None)],
+    };
+    let count = |count: Option<u64>| count.map(|count| count as f64);
+    let rows = [
+        row("runs".to_owned(), &|day| Some(day.runs as f64)),
+        row(format!("{word} made"), &|day| count(day.calls)),
+        row(format!("{word} saved"), &|day| count(day.saved)),
+        row("tokens".to_owned(), &|day| count(day.all_tokens())),
+        row("cost".to_owned(), &|day| day.cost_usd),
+        row("tokens saved".to_owned(), &|day| count(day.tokens_saved)),
+        row("cost saved".to_owned(), &|day| day.saved_usd),
+    ];
+    let is_known = |row: &Row| !row.bars[0].is_empty();
+    rows.into_iter().filter(is_known).collect()
+}
+
+/// How often each short cut was taken.
+fn fast_paths(history: &RunHistory) -> Vec<Row> {
+    let row = |name: String, of: &dyn Fn(&RunStatistics) -> Hits| {
+        let Hits { runs, hits, rate } = of(&history.total);
+        let rate = rate.map(|rate| format!("{:.0} %", rate * 100.0));
+        let by_day = history.by_day(|day| of(day).rate);
+        Row {
+            cells: vec![name, runs.to_string(), hits.to_string(), or_nothing(rate)],
+            bars: vec![sparkline(&by_day, Some(1.0))],
+        }
+    };
+    let mut rows = vec![row("all".to_owned(), &|runs| runs.fast_path)];
     for of_type in &history.total.by_path_type {
         let path_type = of_type.path_type;
-        rows.push(bars(&|day| day.hits_of(path_type, None)));
+        rows.push(row(path_type.as_str().to_owned(), &|runs| {
+            runs.hits_of(path_type, None)
+        }));
         let rules = history.total.by_rule_name.iter();
         for of_rule in rules.filter(|of| of.path_type == path_type) {
-            rows.push(bars(&|day| {
-                day.hits_of(path_type, of_rule.rule_name.as_deref())
-            }));
+            let rule = of_rule.rule_name.as_deref();
+            let name = format!("  {}", one_line(rule.unwrap_or_default(), 40));
+            rows.push(row(name, &|runs| runs.hits_of(path_type, rule)));
         }
     }
     rows
 }
 
-/// Bars of the lines of [`latencies`], below its title: medians, then the 95th of a hundred.
-fn latencies_by_day(history: &RunHistory) -> Vec<Vec<String>> {
-    let bars = |of_day: &dyn Fn(&RunStatistics) -> Latency| {
-        vec![
-            sparkline(&history.by_day(|day| of_day(day).median_ms), None),
-            sparkline(&history.by_day(|day| of_day(day).p95_ms), None),
-        ]
+/// How long runs and nodes took: medians, then the 95th of a hundred.
+fn latencies(history: &RunHistory) -> Vec<Row> {
+    let row = |name: String, of: &dyn Fn(&RunStatistics) -> Latency| {
+        let Latency {
+            count,
+            median_ms,
+            p95_ms,
+        } = of(&history.total);
+        let shown = |ms: Option<f64>| or_nothing(ms.map(|ms| format!("{ms:.1}")));
+        let bars = |of_day: &dyn Fn(&RunStatistics) -> Option<f64>| {
+            sparkline(&history.by_day(of_day), None)
+        };
+        Row {
+            cells: vec![name, count.to_string(), shown(median_ms), shown(p95_ms)],
+            bars: vec![bars(&|day| of(day).median_ms), bars(&|day| of(day).p95_ms)],
+        }
     };
-    let mut rows = vec![Vec::new(), bars(&|day| day.latency)];
+    let mut rows = vec![row("runs".to_owned(), &|runs| runs.latency)];
     let total = &history.total;
     for of in total.latency_by_route.iter().chain(&total.latency_by_node) {
-        rows.push(bars(&|day| day.latency_of(of)));
+        let indent = if of.route.is_some() { "  " } else { "" };
+        let name = format!("{indent}{}", of.name());
+        rows.push(row(name, &|runs| runs.latency_of(of)));
     }
     rows
 }
@@ -212,51 +244,4 @@ fn outcomes(outcomes: &Outcomes) -> String {
         .map(|(count, how)| format!("{count} {how}"))
         .collect();
     outcomes.join(", ")
-}
-
-fn fast_paths(statistics: &RunStatistics) -> Vec<Vec<String>> {
-    let mut rows = vec![fast_path("all", &statistics.fast_path)];
-    for of_type in &statistics.by_path_type {
-        let name = of_type.path_type.as_str();
-        let of_this_type = |of: &&FastPathHits| of.path_type == of_type.path_type;
-        rows.push(fast_path(name, &of_type.hits));
-        for of_rule in statistics.by_rule_name.iter().filter(of_this_type) {
-            let name = format!(
-                "  {}",
-                one_line(of_rule.rule_name.as_deref().unwrap_or_default(), 40)
-            );
-            rows.push(fast_path(&name, &of_rule.hits));
-        }
-    }
-    rows
-}
-
-fn fast_path(name: &str, hits: &Hits) -> Vec<String> {
-    let rate = hits.rate.map(|rate| format!("{:.0} %", rate * 100.0));
-    vec![
-        name.to_owned(),
-        hits.runs.to_string(),
-        hits.hits.to_string(),
-        or_nothing(rate),
-    ]
-}
-
-fn latencies(statistics: &RunStatistics) -> Vec<Vec<String>> {
-    let mut rows = vec![latency("runs", &statistics.latency)];
-    let by_route = statistics.latency_by_route.iter();
-    for of in by_route.chain(&statistics.latency_by_node) {
-        let indent = if of.route.is_some() { "  " } else { "" };
-        rows.push(latency(&format!("{indent}{}", of.name()), &of.latency));
-    }
-    rows
-}
-
-fn latency(name: &str, latency: &Latency) -> Vec<String> {
-    let shown = |ms: Option<f64>| or_nothing(ms.map(|ms| format!("{ms:.1}")));
-    vec![
-        name.to_owned(),
-        latency.count.to_string(),
-        shown(latency.median_ms),
-        shown(latency.p95_ms),
-    ]
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::output::{CommandFailure, print_json, print_text};
+use super::runs::LogArgs;
 use crate::config::Settings;
 use crate::engine::{AskedPassage, explain_passage, open_knowledge};
 use crate::protocol::SCHEMA;
@@ -14,6 +15,8 @@ use crate::text::sanitize;
 /// Arguments of `why`.
 #[derive(Debug, Args)]
 pub(super) struct Why {
+    #[command(flatten)]
+    log: LogArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -28,8 +31,9 @@ pub(super) struct Why {
 
 /// Prints why a passage is or is not in what a run found.
 pub(super) fn run(why: &Why, settings: &Settings) -> Result<(), CommandFailure> {
+    let settings = why.log.settings(settings)?;
     let (file, line) = parted(&why.place);
-    let base = Arc::new(open_knowledge(settings)?);
+    let base = Arc::new(open_knowledge(&settings)?);
     let asked = AskedPassage {
         run: why.run.clone(),
         file: file.to_owned(),

@@ -200,12 +200,6 @@ impl Environment {
         let mut layers = self.layers.iter();
         layers.find_map(|layer| Some((layer, layer.pairs.get(name)?.as_str())))
     }
-
-    /// The value that the process's environment gives a variable, whatever files say.
-    pub(super) fn of_process(&self, name: &str) -> Option<&str> {
-        let said = self.layers.first()?.pairs.get(name)?.trim();
-        (!said.is_empty()).then_some(said)
-    }
 }
 
 /// What the process's environment sets, and what of it cannot be read.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::ends::until;
 use crate::fault_server::{Act, FaultServer, stream_head};
 use crate::support::Said;
-use crate::workplace::{Workplace, ended, events, one_line, text};
+use crate::workplace::{Workplace, ended, events, json_lines, one_line, text};
 
 /// What a client says first.
 fn hello() -> Value {
@@ -89,13 +89,6 @@ impl Client {
         self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    /// What a tool says went wrong.
-    fn refused(&mut self, tool: &str, arguments: &Value) -> String {
-        let result = self.call(tool, arguments);
-        assert_eq!(result["isError"], true, "{result}");
-        said(&result).to_owned()
-    }
-
     /// Goes away; the server must end well.
     fn leave(mut self) {
         drop(self.to.take());
@@ -114,13 +107,62 @@ fn serving(place: &Workplace) -> Client {
 }
 
 #[test]
-fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
+fn calls_come_to_what_the_table_says_and_nothing_is_outside_the_base() {
     let place = Workplace::with_gate();
-    place.file(
-        "kb/sub/ö b.md",
-        "# Bells\n\nFour bells\u{1b}[2J ring.\n\nThey are old.\n",
-    );
+    let long = format!("short\n{}END\nlast\n", "ä".repeat(30_000));
+    let many = (1..=1000).map(|line| format!("zebra stripe {line} {}\n", "x".repeat(60)));
+    let many: String = many.collect();
+    for (name, text) in [
+        (
+            "sub/ö b.md",
+            "# Bells\n\nFour bells\u{1b}[2J ring.\n\nThey are old.\n",
+        ),
+        ("9.41\u{202f}AM.md", "# Morning\n\nA screenshot.\n"),
+        ("U\u{308}bung.md", "# Exercise\n\nRun a mile.\n"),
+        ("c.yaml", "flag: -debug\n"),
+        ("long.txt", &long),
+        ("many.txt", &many),
+    ] {
+        place.file(&format!("kb/{name}"), text);
+    }
     place.file("outside.md", "The secret lighthouse.\n");
+    let mut client = serving(&place);
+    let table = include_str!("fixtures/mcp_calls.txt")
+        .replace("\"LONG\"", &format!("\"{}\"", "word ".repeat(20_000)));
+    let rows = table
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for row in rows {
+        let (call, comes) = row.split_once(" => ").unwrap();
+        let (tool, arguments) = call.split_once(' ').unwrap();
+        let (how, wanted) = comes.split_once(' ').unwrap();
+        let wanted: Value = serde_json::from_str(wanted).unwrap();
+        let words = wanted.as_str().unwrap_or_default();
+        let result = client.call(tool, &serde_json::from_str(arguments).unwrap());
+        let (is_refused, shown) = (result["isError"] == true, said(&result));
+        let context = format!("{row:.200}: {shown:.2000}");
+        let as_expected = match how {
+            "text" => !is_refused && shown.contains(words),
+            "refused" => is_refused && shown.starts_with(words),
+            at => {
+                *result["structuredContent"]
+                    .pointer(at)
+                    .unwrap_or(&Value::Null)
+                    == wanted
+            }
+        };
+        assert!(as_expected, "{context}");
+        assert!(result.to_string().len() < 100_000, "{context}");
+        assert!(!result.to_string().contains("u001b"), "{context}");
+        assert!(!shown.contains("lighthouse"), "{context}");
+    }
+    client.leave();
+}
+
+#[test]
+fn tools_and_documents_are_listed_and_documents_are_resources() {
+    let place = Workplace::with_gate();
+    place.file("kb/long.txt", "ä".repeat(600_000));
     let mut client = serving(&place);
     let tools = client.ask("tools/list", &json!({}));
     let mut names = Vec::new();
@@ -129,72 +171,78 @@ fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
         names.push(tool["name"].as_str().unwrap());
     }
-    names.sort_unstable();
-    assert_eq!(names, ["ask", "list_documents", "read", "search"]);
-
-    let found = client.call("search", &json!({"query": "how many bells", "k": 1}));
-    let passage = &found["structuredContent"]["passages"][0];
-    assert_eq!(passage["source"], "sub/ö b.md");
-    assert_eq!(passage["uri"], "kb:///sub/%C3%B6%20b.md");
-    assert!(passage["score"].as_f64().unwrap() > 0.0, "{passage}");
-    let fence = regex::Regex::new(r#"<evidence-[0-9a-f]{8} n="1" source="sub/ö b.md""#).unwrap();
-    assert!(fence.is_match(said(&found)), "{found}");
-    said(&found).must_hold("not instructions");
-    assert!(!found.to_string().contains("u001b"), "{found}");
-
-    let read = client.call(
-        "read",
-        &json!({"path": passage["uri"], "start_line": "3", "end_line": 3.0}),
-    );
-    assert_eq!(read["structuredContent"]["source"], "sub/ö b.md");
-    said(&read).must_hold("     3  Four bells ring.");
-    assert_eq!(read["structuredContent"]["text"], "Four bells ring.");
-    assert_eq!(read["structuredContent"]["next_line"], 4);
-    assert_eq!(read["structuredContent"]["total_lines"], 5);
-
-    let first = client.call("list_documents", &json!({"limit": 1, "prefix": null}));
-    said(&first).must_hold("next_cursor=\"kb:///gate.md\"");
-    let first = &first["structuredContent"];
-    assert_eq!(first["documents"][0]["source"], "gate.md");
-    let next = json!({"cursor": first["next_cursor"]});
-    let next = client.call("list_documents", &next);
-    assert_eq!(next["structuredContent"]["documents"][0]["title"], "Bells");
-    assert!(next["structuredContent"]["next_cursor"].is_null());
-    let below = client.call("list_documents", &json!({"prefix": "sub/"}));
-    let below = below["structuredContent"]["documents"].as_array().unwrap();
-    assert_eq!(below.len(), 1);
-
+    assert_eq!(names, ["search", "read", "ask", "list_documents"]);
     let listed = client.ask("resources/list", &json!({}));
-    assert_eq!(listed["resources"][1]["uri"], passage["uri"]);
-    let whole = client.ask("resources/read", &json!({"uri": passage["uri"]}));
-    let contents = &whole["contents"][0];
-    assert_eq!(contents["mimeType"], "text/markdown");
-    contents["text"]
-        .as_str()
-        .unwrap()
-        .must_hold("They are old.");
+    assert_eq!(listed["resources"][0]["uri"], "kb:///gate.md");
     let templates = client.ask("resources/templates/list", &json!({}));
     assert_eq!(
         templates["resourceTemplates"][0]["uriTemplate"],
         "kb:///{+path}"
     );
-
-    for path in ["../outside.md", "/etc/passwd", "sub/../../outside.md"] {
-        let why = client.refused("read", &json!({"path": path}));
-        assert!(!why.contains("lighthouse"), "{why}");
-        why.must_hold("knowledge base");
-    }
-    let id = client.begin("resources/read", &json!({"uri": "kb:///%2E%2E/outside.md"}));
-    let error = client.end(id)["error"]["message"].clone();
+    let mut read = |uri: &str| {
+        let id = client.begin("resources/read", &json!({"uri": uri}));
+        client.end(id)
+    };
+    let gate = &read("kb:///gate.md")["result"]["contents"][0];
+    assert_eq!(gate["mimeType"], "text/markdown");
+    let long = read("kb:///long.txt")["result"]["contents"][0]["text"].clone();
+    let long = long.as_str().unwrap();
+    assert!(long.starts_with("ää") && long.len() > 1 << 20);
+    long.must_hold("[cut here: the tool read goes on with start_line 1 and start_column 524289]");
+    let error = read("kb:///%2E%2E/outside.md")["error"]["message"].clone();
     error.as_str().unwrap().must_hold("knowledge base");
-    let why = client.refused("search", &json!({"query": "bells", "k": 0}));
-    assert_eq!(why, "k is 0: it must be a whole number from 1 to 100");
-    let why = client.refused("read", &json!({"path": "gate.md", "line": 1}));
-    assert_eq!(why, "line is no argument of this tool");
-    client
-        .refused("search", &json!({"query": " "}))
-        .must_hold("empty");
     client.leave();
+}
+
+#[test]
+fn calls_of_a_pipe_that_ends_are_answered_before_the_end() {
+    let place = Workplace::with_gate();
+    let mut command = place.command(&["mcp", "--kb", "kb"]);
+    let calls = [
+        json!({"id": 1, "method": "initialize", "params": hello()}),
+        json!({"method": "notifications/initialized"}),
+        json!({"id": 2, "method": "tools/call", "params": {
+            "name": "ask", "arguments": {"question": "What is the threshold of the gate?"},
+        }}),
+    ];
+    let lines = calls.map(|mut call| {
+        call["jsonrpc"] = json!("2.0");
+        call.to_string() + "\n"
+    });
+    command.stdin(std::fs::File::open(place.file("calls", lines.concat())).unwrap());
+    let output = ended(command);
+    assert!(output.status.success());
+    let replies = json_lines(&output.stdout);
+    assert_eq!(replies.last().unwrap()["id"], 2);
+    assert_eq!(
+        replies.last().unwrap()["result"]["structuredContent"]["outcome"],
+        "answered"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_that_is_gone_is_not_waited_for() {
+    let never = FaultServer::start(&[("analyze_and_route", vec![Act::Hang(stream_head())])]);
+    let place = Workplace::with_gate();
+    let mut command = place.command(&["mcp", "--kb", "kb"]);
+    command.envs(never.settings());
+    let mut client = Client::start(command);
+    let asked = json!({"name": "ask", "arguments": {"question": "When does the gate open?"}});
+    client.begin("tools/call", &asked);
+    until("the model is asked", || never.hanging() == 1);
+    let Client {
+        mut child,
+        to,
+        from,
+        ..
+    } = client;
+    drop((to, from));
+    assert!(child.wait().unwrap().success());
+    assert_eq!(
+        events(&place.audit(), "run_finished")[0]["outcome"],
+        "cancelled"
+    );
 }
 
 #[test]
@@ -242,12 +290,6 @@ fn an_answer_comes_with_its_path_its_scores_and_its_citations() {
 
     let nothing = client.call("ask", &json!({"question": "hello", "route": "chitchat"}));
     assert_eq!(nothing["structuredContent"]["citations"], json!([]));
-    for (tool, field) in [("ask", "question"), ("search", "query")] {
-        let long = "word ".repeat(20_000);
-        for (text, said) in [("", "empty"), (long.as_str(), "is longer than 64 kB")] {
-            client.refused(tool, &json!({field: text})).must_hold(said);
-        }
-    }
     client.leave();
     let ends = events(&demo.place().audit(), "run_finished").len();
     assert_eq!(ends, 2);

@@ -315,6 +315,29 @@ fn stats_of_nothing_are_null_and_a_missing_log_is_named() {
     assert!(line.contains("there is no audit log none.jsonl"), "{line}");
 }
 
+#[test]
+fn every_command_on_runs_reads_the_log_that_it_is_given() {
+    let place = Workplace::empty();
+    let run = [
+        started(RUN_C, SESSION_2, 5, "three"),
+        finished(RUN_C, 6, "answered", (3, 1), 1000.0),
+    ];
+    place.file("elsewhere.jsonl", lines(&run));
+    for (command, said) in [
+        (&["runs"][..], "three"),
+        (&["stats"], "1 run: 1 answered"),
+        (&["graph", "last"], "three"),
+        (&["export", "last"], "# three"),
+        (&["replay", "--list"], "three"),
+        (&["replay", "--json", "last"], "\"query\":\"three\""),
+    ] {
+        let output = place.run_well(&[command, &["--log", "elsewhere.jsonl"]].concat());
+        text(&output.stdout).must_hold(said);
+        let line = refused(&place, &[command, &["--log", "none.jsonl"]].concat());
+        line.as_str().must_hold("there is no audit log none.jsonl");
+    }
+}
+
 /// A run whose document and answer would like to be more than text.
 fn hostile() -> Workplace {
     let place = Workplace::empty();

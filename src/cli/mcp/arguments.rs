@@ -1,214 +1,138 @@
 //! What tools take; the comments here are the descriptions of their schemas.
 //!
-//! Numbers come in every form that clients write them in, what is wrong is said with the name of the
-//! argument, and an argument that a tool does not have is refused.
+//! Numbers come in every form that clients write them in, and null is an argument that is not given.
+//! Each argument is read alone first, so that what is wrong is said with its name.
 
 use std::sync::Arc;
 
-use clap::ValueEnum;
 use rmcp::model::JsonObject;
+use rmcp::schemars::JsonSchema;
 use rmcp::schemars::generate::SchemaSettings;
-use rmcp::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::cli::ask::{LONGEST_QUESTION, RouteOption};
 use crate::cli::search::Tool;
 use crate::text::one_line;
 
-/// The most that a line of a document can be; clients say the largest number for its end.
-const MOST_LINES: usize = u32::MAX as usize;
+/// The most that a line or a character of one can be; clients say the largest number for the end.
+const MOST: usize = u32::MAX as usize;
 
 /// What `search` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(crate = "rmcp::schemars", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars", extend("required" = ["query"]))]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct SearchRequest {
     /// What to search for: a question, words, or for grep a regular expression. @FOLDER/ or @FILE,
     /// "these words", -word, file:, type:, after:, before: and tag: limit it
+    #[serde(deserialize_with = "question")]
     pub(super) query: String,
     /// How many passages; 10 unless given
+    #[serde(deserialize_with = "count::<_, 100>")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) k: Option<usize>,
     /// How to search: by words and meaning (hybrid), by meaning alone (vector), or for the words or
     /// the regular expression as the files have them now (grep)
-    #[schemars(default, schema_with = "schema_of_choice::<Tool>")]
     pub(super) tool: Tool,
 }
 
 /// What `read` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(crate = "rmcp::schemars", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars", extend("required" = ["path"]))]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct ReadRequest {
     /// The document: the source or the uri of a passage, a citation or a listed document
     pub(super) path: String,
     /// The first line, from 1
+    #[serde(deserialize_with = "first")]
     #[schemars(range(min = 1))]
     pub(super) start_line: Option<usize>,
+    /// The first character of that line, from 1: next_column of the part before, where a line is too
+    /// long for one reply
+    #[serde(deserialize_with = "first")]
+    #[schemars(range(min = 1))]
+    pub(super) start_column: Option<usize>,
     /// The last line; at most 400 lines come at once
+    #[serde(deserialize_with = "count::<_, MOST>")]
     #[schemars(range(min = 1))]
     pub(super) end_line: Option<usize>,
 }
 
 /// What `ask` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(crate = "rmcp::schemars", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars", extend("required" = ["question"]))]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct AskRequest {
     /// The question, complete in itself; @FOLDER/ or @FILE in it keeps it within these
+    #[serde(deserialize_with = "question")]
     pub(super) question: String,
     /// The way to go instead of the one that the analysis chooses: simple is quick, complex grades
     /// the evidence and searches again where it is poor
-    #[schemars(default, schema_with = "schema_of_choice::<RouteOption>")]
     pub(super) route: RouteOption,
 }
 
 /// What `list_documents` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(crate = "rmcp::schemars", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct ListRequest {
     /// What the paths begin with, such as a folder
-    #[schemars(default)]
     pub(super) prefix: String,
     /// next_cursor of the page before
     pub(super) cursor: Option<String>,
     /// How many documents; 100 unless given
+    #[serde(deserialize_with = "count::<_, 1000>")]
     #[schemars(range(min = 1, max = 1000))]
     pub(super) limit: Option<usize>,
 }
 
-impl SearchRequest {
-    pub(super) fn parse(given: JsonObject) -> Result<Self, String> {
-        let mut given = Arguments(given);
-        let request = Self {
-            query: given.question("query")?,
-            k: given.count("k", 100)?,
-            tool: given.choice("tool")?,
-        };
-        given.end(request)
+/// Reads the arguments of a call; `needed` is the one that must be there.
+pub(super) fn parse<T: DeserializeOwned>(mut given: JsonObject, needed: &str) -> Result<T, String> {
+    given.retain(|_, value| !value.is_null());
+    for (name, value) in &given {
+        let alone = JsonObject::from_iter([(name.clone(), value.clone())]);
+        let read = serde_json::from_value::<T>(alone.into());
+        read.map_err(|why| one_line(&format!("{name}: {why}"), 400))?;
+    }
+    if !needed.is_empty() && !given.contains_key(needed) {
+        return Err(format!("{needed} is missing"));
+    }
+    serde_json::from_value(given.into()).map_err(|why| one_line(&why.to_string(), 400))
+}
+
+/// A question or query without the spaces around it.
+fn question<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    match text.trim() {
+        "" => Err(Error::custom("it is empty: say what to look for")),
+        long if long.len() > LONGEST_QUESTION => Err(Error::custom(format!(
+            "it is longer than {} kB: name a document in it with @FILE instead",
+            LONGEST_QUESTION >> 10
+        ))),
+        text => Ok(text.to_owned()),
     }
 }
 
-impl ReadRequest {
-    pub(super) fn parse(given: JsonObject) -> Result<Self, String> {
-        let mut given = Arguments(given);
-        // Who counts from 0 means the first line.
-        if given.0.get("start_line").and_then(Value::as_u64) == Some(0) {
-            given.0.remove("start_line");
-        }
-        let path = given.text("path")?;
-        let request = Self {
-            path: path.ok_or("path is missing: name a document")?,
-            start_line: given.count("start_line", MOST_LINES)?,
-            end_line: given.count("end_line", MOST_LINES)?,
-        };
-        given.end(request)
-    }
+/// A whole number from 1 to `MOST`, such as 3, 3.0 and "3".
+fn count<'de, D: Deserializer<'de>, const MOST: usize>(from: D) -> Result<Option<usize>, D::Error> {
+    let value = Value::deserialize(from)?;
+    let number = match &value {
+        Value::String(text) => text.trim().parse().ok(),
+        number => number.as_f64(),
+    };
+    let is_count = |number: &f64| number.fract() == 0.0 && (1.0..=MOST as f64).contains(number);
+    let number = number.filter(is_count).map(|number| number as usize);
+    let wrong = || format!("{value} is no whole number from 1 to {MOST}");
+    number.map(Some).ok_or_else(|| Error::custom(wrong()))
 }
 
-impl AskRequest {
-    pub(super) fn parse(given: JsonObject) -> Result<Self, String> {
-        let mut given = Arguments(given);
-        let request = Self {
-            question: given.question("question")?,
-            route: given.choice("route")?,
-        };
-        given.end(request)
+/// A number of what is counted from 1; who counts from 0 means the first.
+fn first<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
+    match Value::deserialize(from)? {
+        zero if zero.as_f64() == Some(0.0) => Ok(None),
+        value => count::<_, MOST>(value).map_err(Error::custom),
     }
-}
-
-impl ListRequest {
-    pub(super) fn parse(given: JsonObject) -> Result<Self, String> {
-        let mut given = Arguments(given);
-        let request = Self {
-            prefix: given.text("prefix")?.unwrap_or_default(),
-            cursor: given.text("cursor")?,
-            limit: given.count("limit", 1000)?,
-        };
-        given.end(request)
-    }
-}
-
-/// The arguments of a call that are not taken yet; null is none.
-struct Arguments(JsonObject);
-
-impl Arguments {
-    fn text(&mut self, name: &str) -> Result<Option<String>, String> {
-        match self.0.remove(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => {
-                let other = one_line(&other.to_string(), 80);
-                Err(format!("{name} is {other}: it must be text"))
-            }
-        }
-    }
-
-    /// A question or query without the spaces around it.
-    fn question(&mut self, name: &str) -> Result<String, String> {
-        let text = self.text(name)?.unwrap_or_default();
-        match text.trim() {
-            "" => Err(format!("{name} is empty: say what to look for")),
-            long if long.len() > LONGEST_QUESTION => Err(format!(
-                "{name} is longer than {} kB: name a document in it with @FILE instead",
-                LONGEST_QUESTION >> 10
-            )),
-            text => Ok(text.to_owned()),
-        }
-    }
-
-    /// A whole number from 1 to `most`, such as 3, 3.0 and "3".
-    fn count(&mut self, name: &str, most: usize) -> Result<Option<usize>, String> {
-        let value = match self.0.remove(name) {
-            None | Some(Value::Null) => return Ok(None),
-            Some(value) => value,
-        };
-        let number = match &value {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) => text.trim().parse().ok(),
-            _ => None,
-        };
-        let is_count = |number: &f64| number.fract() == 0.0 && (1.0..=most as f64).contains(number);
-        match number.filter(is_count) {
-            Some(number) => Ok(Some(number as usize)),
-            None => Err(format!(
-                "{name} is {}: it must be a whole number from 1 to {most}",
-                one_line(&value.to_string(), 80)
-            )),
-        }
-    }
-
-    /// A choice by the name that it has on the command line.
-    fn choice<T: ValueEnum + Default>(&mut self, name: &str) -> Result<T, String> {
-        let Some(text) = self.text(name)? else {
-            return Ok(T::default());
-        };
-        T::from_str(&text, false).map_err(|_| {
-            let names = names_of_choice::<T>().join(", ");
-            format!(
-                "{name} is '{}': it must be one of {names}",
-                one_line(&text, 80)
-            )
-        })
-    }
-
-    /// The request, once nothing is left that it does not have.
-    fn end<T>(self, request: T) -> Result<T, String> {
-        match self.0.keys().next() {
-            Some(name) => Err(format!(
-                "{} is no argument of this tool",
-                one_line(name, 80)
-            )),
-            None => Ok(request),
-        }
-    }
-}
-
-fn schema_of_choice<T: ValueEnum>(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "enum": names_of_choice::<T>()})
-}
-
-fn names_of_choice<T: ValueEnum>() -> Vec<String> {
-    let values = T::value_variants().iter();
-    let values = values.filter_map(ValueEnum::to_possible_value);
-    values.map(|value| value.get_name().to_owned()).collect()
 }
 
 /// The schema of what a tool takes.
@@ -241,6 +165,7 @@ fn tidy(schema: &mut Value) {
         Value::Array(schemas) => schemas.iter_mut().for_each(tidy),
         Value::Object(fields) => {
             fields.remove("format");
+            fields.remove("default");
             if let Some(Value::Array(types)) = fields.get("type") {
                 let first = types.first().cloned();
                 fields.extend(first.map(|first| ("type".to_owned(), first)));
@@ -261,8 +186,7 @@ mod tests {
     use super::*;
 
     fn search(given: &Value) -> Result<SearchRequest, String> {
-        let given = given.as_object().cloned().unwrap();
-        SearchRequest::parse(given)
+        parse(given.as_object().cloned().unwrap(), "query")
     }
 
     #[test]
@@ -277,21 +201,33 @@ mod tests {
             assert_eq!(search(&k).unwrap().k, expected);
         }
         for (given, why) in [
-            (json!({"query": "a", "k": 0}), "k is 0: it must be"),
-            (json!({"query": "a", "k": 3.5}), "k is 3.5: it must"),
-            (json!({"query": "a", "k": "x"}), "k is \"x\": it must"),
-            (json!({"query": 3}), "query is 3: it must be text"),
-            (json!({"query": " "}), "query is empty: say"),
-            (json!({"k": 3}), "query is empty: say"),
+            (
+                json!({"query": "a", "k": 0}),
+                "k: 0 is no whole number from 1 to 100",
+            ),
+            (json!({"query": "a", "k": 3.5}), "k: 3.5 is no whole number"),
+            (
+                json!({"query": "a", "k": "x"}),
+                "k: \"x\" is no whole number",
+            ),
+            (json!({"query": 3}), "query: invalid type: integer"),
+            (json!({"query": " "}), "query: it is empty"),
+            (json!({"k": 3}), "query is missing"),
             (
                 json!({"query": "a", "tool": "web"}),
-                "tool is 'web': it must be one of vector, grep",
+                "tool: unknown variant `web`, expected one of",
             ),
-            (json!({"query": "a", "foo": 1}), "foo is no argument"),
+            (
+                json!({"query": "a", "foo": 1}),
+                "foo: unknown field `foo`, expected one of `query`",
+            ),
         ] {
             let error = search(&given).unwrap_err();
             assert!(error.starts_with(why), "{error}");
         }
+        let zero = json!({"path": "a", "start_line": 0, "start_column": "2"});
+        let read: ReadRequest = parse(zero.as_object().cloned().unwrap(), "path").unwrap();
+        assert_eq!((read.start_line, read.start_column), (None, Some(2)));
     }
 
     #[test]
@@ -299,6 +235,7 @@ mod tests {
         let schema = Value::Object((*schema_of_request::<SearchRequest>()).clone());
         assert_eq!(schema["properties"]["k"]["type"], "integer");
         assert_eq!(schema["properties"]["k"]["maximum"], 100);
+        assert_eq!(schema["properties"]["tool"]["enum"][0], "vector");
         assert_eq!(schema["required"], Value::from(vec!["query"]));
         assert_eq!(schema["additionalProperties"], false);
         let text = schema.to_string();

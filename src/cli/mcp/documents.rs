@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use rmcp::ErrorData;
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents};
+use rmcp::schemars::JsonSchema;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{FileFormat, FileKind, LineRange};
@@ -24,10 +25,12 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 /// Documents of one page of a list, unless a client asks for another number.
 pub(super) const PAGE: usize = 100;
-/// The longest name of a file, in characters.
-pub(super) const LONGEST_NAME: usize = 4096;
 /// How much of a document is sent as a resource, bytes.
-const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES_OF_RESOURCE: usize = 1 << 20;
+/// What one call brings takes no more, in bytes.
+pub(super) const MOST_BYTES: usize = 40_000;
+/// Most lines that are returned at once.
+const MOST_LINES: usize = 400;
 
 /// The address of a document.
 pub(super) fn address_of(source: &str) -> String {
@@ -52,9 +55,16 @@ pub(super) fn page(
     let cursor = cursor.map(|at| source_of(at).unwrap_or_else(|| at.to_owned()));
     let mut found = base
         .documents_beginning(prefix, cursor.as_deref(), limit + 1, cancel)
-        .map_err(|error| one_line(&error.to_string(), 400))?;
-    let has_more = found.len() > limit;
-    found.truncate(limit);
+        .map_err(error_line)?;
+    let mut bytes = 0;
+    // A listed document takes its name four times, twice of them as an address.
+    let fitting = found.iter().take(limit).take_while(|document| {
+        bytes += 4 * document.source.len() + 2 * document.title.len() + 150;
+        bytes <= MOST_BYTES
+    });
+    let fitting = fitting.count().max(1);
+    let has_more = found.len() > fitting;
+    found.truncate(fitting);
     let last = found.last().filter(|_| has_more);
     let next = last.map(|document| document.source.clone());
     Ok((found, next))
@@ -69,7 +79,7 @@ pub(super) fn resources(
     let (documents, next) = page(base, "", cursor, PAGE, cancel)?;
     let resource = |document: &Arc<Document>| {
         let source = &document.source;
-        Resource::new(address_of(source), one_line(source, LONGEST_NAME))
+        Resource::new(address_of(source), source.clone())
             .with_title(one_line(&document.title, 200))
             .with_mime_type(mime_type(source))
     };
@@ -83,23 +93,21 @@ pub(super) fn resource(
     base: &KnowledgeBase,
     address: &str,
     cancel: &CancellationToken,
-) -> Result<ReadResourceResult, ErrorData> {
-    let unknown = |why: String| ErrorData::resource_not_found(why, None);
+) -> Result<ReadResourceResult, String> {
     let source = source_of(address).ok_or_else(|| {
-        unknown(format!(
-            "{} is no address of a document: they look like {TEMPLATE}",
-            one_line(address, 200)
-        ))
+        let address = one_line(address, 200);
+        format!("{address} is no address of a document: they look like {TEMPLATE}")
     })?;
-    let document = read_document(base, &source, cancel).map_err(unknown)?;
-    let mut text = sanitize(&document.text).into_owned();
-    if text.len() > MOST_BYTES {
-        let end = text[..text.floor_char_boundary(MOST_BYTES)].rfind('\n');
-        text.truncate(end.map_or(0, |end| end + 1));
-        let shown = text.lines().count();
+    let document = read_document(base, &source, cancel)?;
+    let (shown, rest) = beginning(
+        &document.text,
+        MOST_BYTES_OF_RESOURCE,
+        TextPosition::of_line(1),
+    );
+    let mut text = sanitize(shown).into_owned();
+    if let Some(next) = rest.arguments() {
         text.push_str(&format!(
-            "[cut behind line {shown} of {}: the tool read gives the others]\n",
-            document.text.lines().count()
+            "\n[cut here: the tool read goes on with {next}]\n"
         ));
     }
     let contents = ResourceContents::text(text, address).with_mime_type(mime_type(&source));
@@ -134,14 +142,34 @@ pub(super) fn read_named(
     };
     // A client may have changed blanks and letters of the name that it was told.
     let called = base.documents_called(&source, cancel).unwrap_or_default();
-    match called.as_slice() {
-        [only] => read_document(base, only, cancel).map(|document| (only.clone(), document)),
-        _ => Err(why),
+    let near = base.find_documents(&source, cancel).unwrap_or_default();
+    let is_same = |near: &&String| one_line(near, usize::MAX) == one_line(&source, usize::MAX);
+    let meant = match called.as_slice() {
+        [only] => Some(only),
+        _ => near.iter().find(is_same),
+    };
+    if let Some(meant) = meant {
+        return read_document(base, meant, cancel).map(|document| (meant.clone(), document));
+    }
+    let near: Vec<String> = near.iter().take(3).map(|near| shown_name(near)).collect();
+    Err(match near.as_slice() {
+        [] => why,
+        near => format!("{why}; did you mean {}?", near.join(", ")),
+    })
+}
+
+/// A document's name in a text: its address where it holds what a text does not keep.
+pub(super) fn shown_name(source: &str) -> String {
+    let is_kept = !source.contains(['&', '<', '>', '"']) && one_line(source, 300) == source;
+    if is_kept {
+        source.to_owned()
+    } else {
+        address_of(source)
     }
 }
 
 /// The text of a document: of its file, or out of the shared index where that is elsewhere.
-pub(super) fn read_document(
+fn read_document(
     base: &KnowledgeBase,
     source: &str,
     cancel: &CancellationToken,
@@ -151,36 +179,75 @@ pub(super) fn read_document(
         Err(error) => error,
     };
     let stored = base.stored_document(source, cancel);
-    let stored = stored.map_err(|error| one_line(&error.to_string(), 400))?;
-    stored.ok_or_else(|| one_line(&error.to_string(), 400))
+    stored.map_err(error_line)?.ok_or_else(|| error_line(error))
 }
 
-/// Most lines that are returned at once.
-const MOST_LINES: usize = 400;
-/// Most bytes of lines that are returned at once.
-const MOST_BYTES_OF_LINES: usize = 40_000;
+/// An error as a client is told of it.
+pub(super) fn error_line(error: impl std::fmt::Display) -> String {
+    one_line(&error.to_string(), 400)
+}
 
-/// What stands at the end of a line that is cut.
-const CUT: &str = " [cut here: the line goes on]";
+/// A line of a document and a character of that line, both from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TextPosition {
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl TextPosition {
+    /// The beginning of a line.
+    pub(super) const fn of_line(line: usize) -> Self {
+        Self { line, column: 1 }
+    }
+}
+
+/// Where a text goes on that is shown in part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(super) struct Rest {
+    /// The line to go on with, where there are more
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) next_line: Option<usize>,
+    /// The character of that line to go on with, where the line is cut
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) next_column: Option<usize>,
+}
+
+impl Rest {
+    /// The arguments by which `read` goes on; `None` where nothing is left.
+    pub(super) fn arguments(self) -> Option<String> {
+        let line = self.next_line?;
+        Some(match self.next_column {
+            Some(column) => format!("start_line {line} and start_column {column}"),
+            None => format!("start_line {line}"),
+        })
+    }
+}
 
 /// Lines of a document.
 pub(super) struct Lines {
     /// The lines that are returned.
     pub(super) range: LineRange,
-    /// Their text; of a single endless line only the beginning.
+    /// Their text.
     pub(super) text: String,
     /// How many the document has.
     pub(super) total: usize,
+    /// What follows them.
+    pub(super) rest: Rest,
 }
 
-/// The lines of a document from one on, as many as fit.
+/// The lines of a document from one on, as many as fit; the first of them from a character on.
 pub(super) fn lines(
     document: &Extraction,
-    start: Option<usize>,
+    from: TextPosition,
     end: Option<usize>,
 ) -> Result<Lines, String> {
+    let TextPosition {
+        line: start,
+        column,
+    } = from;
     let all: Vec<&str> = document.text.lines().collect();
-    let (total, start) = (all.len(), start.unwrap_or(1).max(1));
+    let total = all.len();
     if end.is_some_and(|end| end < start) {
         return Err(format!(
             "end_line lies before start_line {start}: give them in order"
@@ -191,29 +258,63 @@ pub(super) fn lines(
             "start_line {start} lies beyond the end: the document has {total} lines"
         ));
     }
-    let wanted = &all[start.min(total + 1) - 1..end.unwrap_or(total).min(total)];
-    let mut bytes = 0;
-    let fitting = wanted.iter().take(MOST_LINES).take_while(|line| {
-        bytes += line.len() + 1;
-        bytes <= MOST_BYTES_OF_LINES
-    });
-    let count = fitting.count().max(1).min(wanted.len());
-    let mut text = sanitize(&wanted[..count].join("\n")).into_owned();
-    if text.len() > MOST_BYTES_OF_LINES {
-        text.truncate(text.floor_char_boundary(MOST_BYTES_OF_LINES - CUT.len()));
-        text.push_str(CUT);
+    let end = end.unwrap_or(total).min(total).min(start + MOST_LINES - 1);
+    let wanted = all[start - 1..end.max(start - 1)].join("\n");
+    let mut columns = wanted
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([wanted.len()]);
+    let at = columns
+        .nth(column - 1)
+        .filter(|at| !wanted[..*at].contains('\n'));
+    let at =
+        at.ok_or_else(|| format!("start_column {column} lies beyond the end of line {start}"))?;
+    let (shown, mut rest) = beginning(&wanted[at..], MOST_BYTES, from);
+    let end = start + shown.matches('\n').count();
+    if rest.next_line.is_none() && end < total {
+        rest.next_line = Some(end + 1);
     }
-    let end = start + count.max(1) - 1;
     Ok(Lines {
         range: LineRange { start, end },
-        text,
+        text: sanitize(shown).into_owned(),
         total,
+        rest,
     })
+}
+
+/// The beginning of a text that takes no more than `most` bytes: whole lines, or a part of the
+/// first. The text begins there in its document.
+pub(super) fn beginning(text: &str, most: usize, from: TextPosition) -> (&str, Rest) {
+    if text.len() <= most {
+        return (text, Rest::default());
+    }
+    let fitting = &text[..text.floor_char_boundary(most)];
+    let (shown, next_line, next_column) = match fitting.rfind('\n') {
+        Some(end) => {
+            let shown = &text[..end];
+            (shown, from.line + shown.matches('\n').count() + 1, None)
+        }
+        None => (
+            fitting,
+            from.line,
+            Some(from.column + fitting.chars().count()),
+        ),
+    };
+    let next_line = Some(next_line);
+    let rest = Rest {
+        next_line,
+        next_column,
+    };
+    (shown, rest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(line: usize, column: usize) -> TextPosition {
+        TextPosition { line, column }
+    }
 
     #[test]
     fn an_address_leads_back_to_its_document() {
@@ -232,17 +333,56 @@ mod tests {
     fn lines_are_bounded_and_say_what_is_left() {
         let text: Vec<String> = (1..=1000).map(|line| format!("line {line}")).collect();
         let document = Extraction::of_text("a.txt", text.join("\n"));
-        let first = lines(&document, None, None).unwrap();
+        let first = lines(&document, TextPosition::of_line(1), None).unwrap();
         assert_eq!((first.range.end, first.total), (400, 1000));
-        let some = lines(&document, Some(998), Some(2000)).unwrap();
+        assert_eq!(first.rest.arguments().unwrap(), "start_line 401");
+        let some = lines(&document, at(998, 6), Some(2000)).unwrap();
         assert_eq!((some.range.start, some.range.end), (998, 1000));
-        assert_eq!(some.text, "line 998\nline 999\nline 1000");
-        assert!(lines(&document, Some(1001), None).is_err());
-        assert!(lines(&document, Some(5), Some(4)).is_err());
+        assert_eq!(
+            (&*some.text, some.rest),
+            ("998\nline 999\nline 1000", Rest::default())
+        );
+        for (start, end) in [(at(1001, 1), None), (at(5, 1), Some(4)), (at(5, 8), None)] {
+            assert!(lines(&document, start, end).is_err(), "{start:?}");
+        }
         let empty = Extraction::of_text("e.txt", String::new());
-        assert_eq!(lines(&empty, None, None).unwrap().text, "");
-        let endless = Extraction::of_text("l.txt", "ä".repeat(100_000));
-        let cut = lines(&endless, None, None).unwrap().text;
-        assert!(cut.len() <= 40_000 && cut.ends_with(CUT));
+        assert_eq!(lines(&empty, at(1, 1), None).unwrap().text, "");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_read_piece_by_piece_to_its_end() {
+        let long = format!("{}END\nlast", "ä".repeat(50_000));
+        let document = Extraction::of_text("l.txt", format!("first\n{long}"));
+        let (mut from, mut read, mut calls) = (at(1, 1), String::new(), 0);
+        loop {
+            let part = lines(&document, from, None).unwrap();
+            assert!(part.text.len() <= MOST_BYTES);
+            read.push_str(&part.text);
+            calls += 1;
+            let Rest {
+                next_line: Some(line),
+                next_column,
+            } = part.rest
+            else {
+                break;
+            };
+            if next_column.is_none() {
+                read.push('\n');
+            }
+            from = at(line, next_column.unwrap_or(1));
+        }
+        assert_eq!((read, calls), (document.text.clone(), 4));
+    }
+
+    #[test]
+    fn a_name_that_a_text_would_change_is_shown_as_its_address() {
+        for (source, shown) in [
+            ("sub/ö b.md", "sub/ö b.md"),
+            ("a  b.md", "kb:///a%20%20b.md"),
+            ("9\u{202f}AM.md", "kb:///9%E2%80%AFAM.md"),
+            ("a&b.md", "kb:///a%26b.md"),
+        ] {
+            assert_eq!(shown_name(source), shown);
+        }
     }
 }
