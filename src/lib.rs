@@ -11,10 +11,10 @@
 //!                          ├─► tools ─► kb ┼─► agent::ports, domain, text
 //!                          ├─► embed ─────┤
 //!                          ├─► audit ─────┘
-//!                          ├─► telemetry ─► http, protocol, domain, text
+//!                          ├─► telemetry ─► openai, protocol, domain, text
 //!                          └─► agent ──► protocol ─► domain ─► text
 //!
-//! leaves that several rooms share: http, files, globs, threads, themes
+//! leaves that several rooms share: openai, files, globs, threads, themes
 //! ```
 //!
 //! # The way of a question
@@ -69,8 +69,8 @@ pub mod files;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 pub mod globs;
-pub mod http;
 pub mod kb;
+pub mod openai;
 pub mod protocol;
 pub mod reasoner;
 pub mod report;

@@ -6,7 +6,6 @@
 mod caller;
 mod calls;
 mod tools;
-mod waiting;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +26,6 @@ use crate::text::Trouble;
 pub use caller::{Caller, blocking};
 pub use calls::{CallLog, ModelCall, WaitSink};
 pub use tools::{NarrowedTools, ToolError, Toolbox};
-pub use waiting::{CallWaits, PromptProgress};
 
 /// How an answer begins that has no evidence to go by.
 pub const NOTHING_FOUND: &str = "Nothing was found in the knowledge base.";

@@ -16,7 +16,7 @@ use super::settings::Settings;
 use crate::domain::DecidedBy;
 use crate::files::read_certificates;
 use crate::globs::Inclusion;
-use crate::http::is_this_machine;
+use crate::openai::is_this_machine;
 use crate::text::one_line;
 use crate::themes::theme_names;
 

@@ -8,7 +8,6 @@
 //! fails at once, and for a while without a new attempt; work in bulk is tried again.
 
 mod data;
-mod reply;
 mod server;
 
 use std::future::Future;
@@ -22,11 +21,12 @@ use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::ports::{BulkPriority, CallWaits, Caller, EmbedError, Embedder};
+use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, WaitSink};
+use crate::openai::CallWaits;
 use crate::text::{OrTrouble, Trouble};
 pub use data::EmbeddingData;
 pub use server::EmbeddingEndpoint;
-use server::{EmbeddingServer, ModelInUse, Patience, TextKind, VectorRequest};
+use server::{EmbeddingServer, ModelInUse, TextKind, VectorRequest};
 
 /// What a server takes at a time, by number and by bytes; most allow more.
 const TEXTS_A_REQUEST: usize = 64;
@@ -113,8 +113,8 @@ impl EndpointEmbedder {
     fn first_model(&self) -> Result<String, EmbedError> {
         let server = Arc::clone(&self.server);
         let work = async move { server.first_model().await };
-        let asked = self.wait(work, &CancellationToken::new());
-        let listed = asked.unwrap_or_else(|| Err(broken_off()))?;
+        let listed = self.wait(work, &CancellationToken::new())?;
+        let listed = listed.ok_or_else(broken_off)??;
         Ok(listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
     }
 
@@ -122,7 +122,7 @@ impl EndpointEmbedder {
         &self,
         texts: &[&str],
         kind: TextKind,
-        (patience, waiting): (Patience, CallWaits),
+        waits: CallWaits,
         cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
@@ -132,47 +132,36 @@ impl EndpointEmbedder {
         let server = Arc::clone(&self.server);
         let requests = requests(texts);
         let work = async move {
-            let answers: Vec<Vec<Vec<f32>>> = stream::iter(requests)
-                .map(|texts| {
-                    let (server, model) = (Arc::clone(&server), Arc::clone(&model));
-                    let waiting = waiting.clone();
-                    async move {
-                        let wanted = VectorRequest {
-                            model: &model,
-                            kind,
-                            patience,
-                            waiting: &waiting,
-                        };
-                        server.vectors(wanted, texts).await
-                    }
-                })
-                .buffered(IN_FLIGHT)
-                .try_collect()
-                .await?;
-            Ok(answers.into_iter().flatten().collect::<Vec<_>>())
+            let wanted = VectorRequest {
+                model: &model,
+                kind,
+                waits: &waits,
+            };
+            let asking = requests.into_iter();
+            let asking: Vec<_> = asking.map(|texts| server.vectors(wanted, texts)).collect();
+            stream::iter(asking).buffered(IN_FLIGHT).try_concat().await
         };
-        let answered = match self.wait(work, cancel) {
-            Some(answered) => self.note(answered),
-            None if cancel.is_cancelled() => return Ok(None),
-            None => Err(broken_off()),
+        let Some(answered) = self.wait(work, cancel)? else {
+            return Ok(None);
         };
-        let vectors = answered?;
+        let vectors = self.note(answered)?;
         self.check(&vectors)?;
         Ok(Some(vectors))
     }
 
-    /// Runs it on the endpoint's own runtime; `None` when `cancel` was cancelled or it broke off.
+    /// Runs it on the endpoint's own runtime; `None` when `cancel` was cancelled.
     fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
         cancel: &CancellationToken,
-    ) -> Option<T> {
+    ) -> Result<Option<T>, EmbedError> {
         let (done, waiting) = sync_channel(1);
         let cancel = cancel.clone();
-        self.runtime.as_ref()?.spawn(async move {
+        let runtime = self.runtime.as_ref().ok_or_else(broken_off)?;
+        runtime.spawn(async move {
             let _ = done.send(cancel.run_until_cancelled(work).await);
         });
-        waiting.recv().ok().flatten()
+        waiting.recv().map_err(|_| broken_off())
     }
 
     /// All vectors that come together are equally long.
@@ -235,11 +224,8 @@ impl Embedder for EndpointEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        if let Some(why) = self.rest() {
-            return Err(why);
-        }
-        let patience = (Patience::QUESTION, CallWaits::default());
-        let vectors = self.vectors(texts, TextKind::Query, patience, &CancellationToken::new())?;
+        let cancel = CancellationToken::new();
+        let vectors = self.embed_stoppable(texts, Caller::from(&cancel))?;
         vectors.ok_or_else(broken_off)
     }
 
@@ -251,9 +237,8 @@ impl Embedder for EndpointEmbedder {
         if let Some(why) = self.rest() {
             return Err(why);
         }
-        let waiting = CallWaits::for_bytes(caller.waits);
-        let patience = (Patience::QUESTION, waiting);
-        self.vectors(texts, TextKind::Query, patience, caller.cancel)
+        let waits = CallWaits::for_bytes(caller.waits.map(WaitSink::sender));
+        self.vectors(texts, TextKind::Query, waits, caller.cancel)
     }
 
     fn embed_unless(
@@ -262,8 +247,7 @@ impl Embedder for EndpointEmbedder {
         _: BulkPriority,
         cancel: &CancellationToken,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        let patience = (Patience::BULK, CallWaits::default());
-        self.vectors(texts, TextKind::Passage, patience, cancel)
+        self.vectors(texts, TextKind::Passage, CallWaits::default(), cancel)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::embed::{
     JudgeEmbedder, Precomputed, SentenceEmbedding,
 };
 use crate::files;
-use crate::files::{read_own_file, wait_for};
+use crate::files::wait_for;
 use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, LanguageChoice, Progress, Sources,
     StoreAccess, StoreAdministration, TextRecognition, UpdateReport,
@@ -119,8 +119,7 @@ pub(super) fn embedder_of_base(
 
 /// What is known of embedding models, with the user's own file before it.
 fn embedding_data(folder: Option<&Path>) -> Result<EmbeddingData, EngineError> {
-    read_own_file(folder, "embedding.toml", EmbeddingData::read)
-        .map_err(|line| EngineError::Setting(line.into()))
+    EmbeddingData::read(folder).map_err(|line| EngineError::Setting(line.into()))
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {

@@ -2,9 +2,8 @@
 //!
 //! Each job is the same three steps: `prompt` turns the job into messages, `exchange` holds the
 //! talk with the server until there is a reply, `read` makes sense of what a model wrote. Only the
-//! middle step waits or fails, in layers of its own: `request` is what is sent and how a model is spoken to, `client`
-//! sends it, `stream` waits for a reply and reads it, `think` tells thoughts from the answer, `failure` knows what went
-//! wrong. Prompting and reading are pure, so what models get wrong
+//! middle step waits or fails: `request` is what is sent and how a model is spoken to, [`crate::openai`]
+//! sends it and reads the reply, `think` tells thoughts from the answer. Prompting and reading are pure, so what models get wrong
 //! is tested by tables. What servers do differently, what stands in replies, what prompts say and what
 //! tokens cost is data in `assets/`, and users can put their own before it.
 //!
@@ -12,15 +11,13 @@
 //! cancelled.
 
 mod analysis;
-mod client;
 mod exchange;
-mod failure;
 mod fence;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod grades;
 mod json;
-mod local;
+mod overrides;
 mod pace;
 mod plan;
 mod prompt;
@@ -28,9 +25,7 @@ mod queries;
 mod repetition;
 mod reply_schema;
 mod request;
-mod server;
 mod settings;
-mod stream;
 mod think;
 mod tokens;
 mod trial;
@@ -53,18 +48,15 @@ use crate::agent::ports::{
 use crate::domain::{
     Complexity, DecidedBy, NodeName, Outcome, Question, RouterThresholds, Turn, Usage,
 };
-pub use crate::http::{ListedModel, ModelUse};
+pub use crate::openai::{ListedModel, LocalServer, ModelUse, Structured, local_servers};
 use crate::protocol::Mode;
 use crate::reasoner::offline::{self, OfflineReasoner};
-use client::{Endpoint, LlmOverrides};
 use exchange::{ChatExchange, ModelReply};
-use failure::NAME_MODEL;
 pub use fence::PromptFence;
-pub use local::{LocalServer, local_servers};
+use overrides::LlmOverrides;
 use prompt::{Message, Prompts, SentTurns};
 use reply_schema::ReplySchema;
 use request::ReplyRequest;
-pub use server::Structured;
 pub use settings::{Decides, EndpointSettings, JobSettings, Jobs, ModelJob};
 pub use trial::{Answered, StructuredReply};
 
@@ -118,7 +110,8 @@ impl EndpointReasoner {
     pub fn new(settings: EndpointSettings) -> Result<Self, ReasonerError> {
         let overrides =
             LlmOverrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
-        let endpoint = Endpoint::new(&settings, &overrides)?;
+        let prompts = Arc::new(overrides.prompts.clone());
+        let exchange = Arc::new(ChatExchange::new(&settings, overrides)?);
         let own_models = ModelJob::ALL.into_iter().filter_map(|job| {
             let model = settings.jobs.settings_for(job).model.as_deref();
             model.map(|model| (job.node(), ListedModel::named(model)))
@@ -129,12 +122,8 @@ impl EndpointReasoner {
             .filter(|model| !model.is_empty())
             .map(ListedModel::named);
         Ok(Self {
-            exchange: Arc::new(ChatExchange::new(
-                endpoint,
-                settings.retries,
-                overrides.prices,
-            )),
-            prompts: Arc::new(overrides.prompts),
+            exchange,
+            prompts,
             jobs: settings.jobs,
             decides: settings.decides,
             evidence_tokens: settings.evidence_tokens,
@@ -272,14 +261,14 @@ impl EndpointReasoner {
 
     async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&ListedModel, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
-            let Some(listed) = self.exchange.models(waits).await? else {
+            let Some(listed) = self.exchange.models(waits, true).await? else {
                 return Ok(ListedModel::named(UNNAMED_MODEL));
             };
             let mut listed = listed.into_iter();
             let model = listed.find(|model| model.purpose == ModelUse::Chat);
             let site = &self.exchange.endpoint.site;
-            let failure = || site.unusable("lists no model that chats", NAME_MODEL);
-            model.ok_or_else(|| failure().error)
+            let failure = || site.unusable("lists no model that chats", "set KB_AGENT_LLM_MODEL");
+            model.ok_or_else(|| failure().into())
         });
         let found = found.await;
         self.is_unreached.store(found.is_err(), Ordering::Relaxed);

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use super::spans::{TraceForm, trace_request};
-use crate::http::{Site, Variables};
+use crate::openai::{Address, Variables};
 use crate::protocol::{Event, EventBody, RunId};
 use crate::text::{Trouble, one_line};
 
@@ -64,15 +64,15 @@ impl TraceSender {
         headers: &[(String, SecretString)],
         form: TraceForm,
     ) -> Result<Self, Trouble> {
-        let site = Site::new(endpoint, None, &VARIABLES)?;
-        let is_whole = site
+        let address = Address::new(endpoint, None, &VARIABLES)?;
+        let is_whole = address
             .base()
             .path()
             .ends_with(&format!("/{}", BELOW_ROOT.join("/")));
         let below: &[&str] = if is_whole { &[] } else { &BELOW_ROOT };
         Ok(Self {
-            client: site.client()?,
-            url: site.url(below),
+            client: address.client()?,
+            url: address.url(below),
             headers: headers.iter().filter_map(header).collect(),
             form,
             runtime: Handle::current(),

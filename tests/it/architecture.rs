@@ -10,7 +10,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("domain", &["text"]),
     // What the two endpoints share, below the rooms that use them.
-    ("http", &["text"]),
+    ("openai", &["domain", "files", "text"]),
     // Files that others may have made or may change: bounded, without waiting, without links.
     ("files", &["text"]),
     // What the fuzz targets beside each reader share; in no build of the program.
@@ -20,7 +20,14 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     // The vectors of texts, behind the port.
     (
         "embed",
-        &["agent::ports", "domain", "files", "http", "threads", "text"],
+        &[
+            "agent::ports",
+            "domain",
+            "files",
+            "openai",
+            "threads",
+            "text",
+        ],
     ),
     // How many threads searches and embeddings take, for both of them.
     ("threads", &[]),
@@ -30,7 +37,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("globs", &[]),
     (
         "config",
-        &["domain", "files", "globs", "http", "text", "themes"],
+        &["domain", "files", "globs", "openai", "text", "themes"],
     ),
     // What the ports name, the rooms behind them may name: run ids and modes are part of a port.
     (
@@ -40,7 +47,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "protocol",
             "domain",
             "files",
-            "http",
+            "openai",
             "text",
         ],
     ),
@@ -66,7 +73,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     // Recorded runs as documents, for the command line and for the screen's engine.
     ("report", &["protocol", "domain", "text"]),
     // Recorded runs as traces, for the command line and for who collects them.
-    ("telemetry", &["http", "protocol", "domain", "text"]),
+    ("telemetry", &["openai", "protocol", "domain", "text"]),
     (
         "tui",
         // The question, while the person's editor has it.

@@ -153,19 +153,6 @@ async fn a_wait_for_a_server_can_be_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn base64_is_read_where_numbers_were_asked_for() {
-    let server = server(|_| {
-        // [1.0, -1.0]
-        ResponseTemplate::new(200)
-            .set_body_json(json!({"data": [{"index": 0, "embedding": "AACAPwAAgL8="}]}))
-    })
-    .await;
-    let vectors = embedder(&at(&server), Some("m")).embed(&["a"]).unwrap();
-    assert!((vectors[0][0] - 0.5_f32.sqrt()).abs() < 1e-6, "{vectors:?}");
-    assert!((vectors[0][0] + vectors[0][1]).abs() < 1e-6, "{vectors:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_large_is_sent_in_parts() {
     for status in [400, 413, 500] {
         let server = server(move |texts| {

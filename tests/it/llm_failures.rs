@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use kb_agent::agent::ports::{Reasoner, ReasonerError};
-use kb_agent::domain::{Complexity, NodeName};
+use kb_agent::domain::NodeName;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use tokio::net::TcpListener;
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::llm_jobs::{answer, given, reasoner_at, settings};
-use crate::llm_wire::{captured, read_request, serve_once};
+use crate::llm_jobs::{given, reasoner_at, settings};
+use crate::llm_wire::{captured, read_request};
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 
 /// The error that this reply to a plan request leads to, the host replaced by `HOST`.
@@ -85,52 +85,6 @@ async fn errors_in_place_of_a_reply_are_quoted() {
     }
 }
 
-#[tokio::test]
-async fn what_is_no_chat_reply_is_named() {
-    for (kind, body, what) in table![
-        "text/html", "<!doctype html><title>Login</title>", "a web page";
-        "text/plain", "", "nothing";
-        "text/plain", " \n", "nothing";
-        "text/plain", "It works!", "something else";
-        "application/json", "[]", "other JSON";
-        "application/json", "{\"status\": \"ok\"}", "other JSON";
-        "application/json", "{\"choices\": ]", "broken JSON";
-        "text/event-stream", "data: nonsense\n\n", "an event that is not JSON";
-        "text/event-stream", "data: [DONE]\n\n", "nothing";
-    ] {
-        let error = failure(Reply::raw(200, kind, body)).await;
-        assert!(matches!(error, ReasonerError::Protocol(_)), "{error:?}");
-        assert_eq!(
-            line(&error),
-            format!(
-                "HOST sent {what} instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end \
-                 in /v1)"
-            ),
-            "{body}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn silence_is_an_error_before_and_within_a_reply() {
-    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
-    for pieces in [vec![], vec![event]] {
-        let (base_url, server) = serve_once(pieces, true).await;
-        let reasoner = EndpointReasoner::new(EndpointSettings {
-            timeout: Duration::from_millis(50),
-            ..settings(base_url)
-        })
-        .unwrap();
-        let given = given("x?");
-        let (_, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
-        let error = result.unwrap_err();
-        assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
-        let said = line(&error);
-        assert!(said.contains("sent nothing for 50 ms; "), "{said}");
-        assert_eq!(server.await.unwrap(), 0);
-    }
-}
-
 /// A server that is never silent for long, and never says a word.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn signs_of_life_without_a_word_are_not_borne_with_for_ever() {
@@ -171,40 +125,6 @@ async fn borne_with(sign: &'static str) -> String {
     let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
     server.await.unwrap();
     line(&error)
-}
-
-#[tokio::test]
-async fn an_endpoint_that_is_too_slow_is_an_error() {
-    let endpoint = ScriptedEndpoint::start().await;
-    let late = Reply::streamed("[]").after(Duration::from_hours(1));
-    endpoint.say(NodeName::Plan, late);
-    let reasoner = EndpointReasoner::new(EndpointSettings {
-        timeout: Duration::from_millis(50),
-        ..settings(endpoint.base_url())
-    })
-    .unwrap();
-    let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
-    assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
-}
-
-#[tokio::test]
-async fn a_connection_that_breaks_within_a_reply_is_an_error() {
-    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"One. Two\"}}]}\n\n".to_vec();
-    let (base_url, server) = serve_once(vec![event], true).await;
-    let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
-    let given = given("x?");
-    let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
-    let asking = reasoner.synthesize(
-        given.synthesize(Complexity::Simple),
-        kb_agent::agent::ports::AnswerSink(sender),
-    );
-    let breaking = async {
-        assert_eq!(receiver.recv().await.as_deref(), Some("One. Two"));
-        server.abort();
-    };
-    let (result, ()) = tokio::join!(asking, breaking);
-    let said = line(&result.unwrap_err());
-    assert!(said.starts_with("HOST broke the connection: "), "{said}");
 }
 
 #[tokio::test]
@@ -296,7 +216,12 @@ async fn a_kept_connection_that_the_server_has_closed_is_not_an_error() {
         read_request(&mut second).await;
         second.write_all(reply.as_bytes()).await.unwrap();
     });
-    let reasoner = EndpointReasoner::new(settings(format!("http://{address}/v1"))).unwrap();
+    // The server may have seen the second request, so it is made again as any other that fails.
+    let reasoner = EndpointReasoner::new(EndpointSettings {
+        retries: 1,
+        ..settings(format!("http://{address}/v1"))
+    })
+    .unwrap();
     let given = given("q");
     for _ in 0..2 {
         let grades = reasoner.grade(given.grade()).await.unwrap();

@@ -238,6 +238,11 @@ fn refusals_are_one_line_and_are_not_repeated() {
             [Act::Keep(reply("429 Too Many Requests", json, quota.to_string()))],
         )
         .fails("HOST says that there is nothing left to spend (429): You exceeded your current quota; see your account there"),
+        answered(
+            "429 of a request that is larger than the limit of a minute",
+            [error("429 Too Many Requests", AT_ONCE, "Request too large on tokens per min (TPM): Limit 300, Requested 900")],
+        )
+        .fails("HOST has had enough requests (429): Request too large on tokens per min (TPM): Limit 300, Requested 900; ask a shorter question, forget the conversation, or raise your limit there"),
         judged(
             "429 for an hour",
             [error("429 Too Many Requests", "Retry-After: 3600\r\n", "slow down")],
@@ -367,9 +372,7 @@ fn what_may_pass_is_asked_again() {
                 says("Hello!"),
             ],
         )
-        .shows("Hello!")
-        // A connection that closes within the head is taken for a stale one and tried at once.
-        .asked(3),
+        .shows("Hello!"),
     ]);
     run(&cases);
 }
@@ -446,19 +449,12 @@ fn streams_are_read_however_they_are_cut_and_wrapped() {
         "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\",\"content\":null}}]}\n\n";
     let split = whole.replacen("\"choices\":", "\ndata: \"choices\":", 1);
     run(&[
-        answered("two events in one packet", [stream(&whole)]).shows("Hello!"),
-        answered("an event byte by byte", [byte_by_byte(&whole)]).shows("Hello!"),
-        answered("an event over two data lines", [stream(split)]).shows("Hello!"),
-        answered("CRLF", [stream(whole.replace('\n', "\r\n"))]).shows("Hello!"),
-        answered("CR alone", [stream(whole.replace('\n', "\r"))]).shows("Hello!"),
-        answered(
-            "comments, ids and unknown fields",
-            [stream(format!(": OPENROUTER PROCESSING\n\nid: 7\nretry: 5\nx: y\n{whole}"))],
-        )
-        .shows("Hello!"),
+        answered("an event byte by byte", [byte_by_byte(&format!("\u{feff}: alive\n\n{whole}"))])
+            .shows("Hello!"),
+        answered("an event over two data lines that end with CR LF", [stream(split.replace('\n', "\r\n"))])
+            .shows("Hello!"),
         answered("choices: []", [stream(format!("{verdict}{whole}"))]).shows("Hello!"),
         answered("content: null", [stream(format!("{role}{thought}{whole}"))]).shows("Hello!"),
-        answered("a byte order mark", [stream(format!("\u{feff}{whole}"))]).shows("Hello!"),
         answered(
             "a completion in place of a stream",
             [Act::Keep(reply("200 OK", "", completion.to_string()))],
@@ -466,7 +462,7 @@ fn streams_are_read_however_they_are_cut_and_wrapped() {
         .shows("Hello!"),
         answered("gzip", [packed("gzip", &gzipped(&whole))]).shows("Hello!"),
         answered("an unknown packing", [packed("br", b"\x0b\x02\x80")])
-            .fails("HOST sent bytes packed as br instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end in /v1)"),
+            .fails("HOST sent something else instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end in /v1)"),
         answered("gzip that is none", [packed("gzip", whole.as_bytes())])
             .fails("HOST broke the connection: Invalid gzip header; try again")
             .once(),
@@ -519,15 +515,13 @@ fn what_is_no_reply_is_named() {
             [Act::Send(vec![b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()])],
         )
         .fails("HOST broke the connection: invalid HTTP version parsed; try again")
-        .once()
-        .asked(3),
+        .once(),
         answered(
             "a connection that closes without a word",
             [Act::Send(vec![])],
         )
         .fails("HOST broke the connection: connection closed before message completed; try again")
-        .once()
-        .asked(3),
+        .once(),
     ]);
 }
 
@@ -845,29 +839,6 @@ fn a_judgement_that_fits_nowhere_is_decided_by_a_rule() {
         "{said}: {:#?}",
         server.seen()
     );
-}
-
-/// A server that refuses every prompt is asked for two judgements and for the answer, and for no more.
-#[test]
-fn ends_judgements_are_no_longer_asked_for_where_two_fitted_nowhere() {
-    let overflow = || vec![refuses("The prompt is too long.")];
-    let nodes = [ANALYZE, "plan", "grade_evidence", SYNTHESIZE];
-    let server = FaultServer::start(&nodes.map(|node| (node, overflow())));
-    let place = place();
-    place
-        .0
-        .file("kb/door.md", "# Door\n\nThe door is no gate.\n");
-    place.0.index();
-    let output = place.ask(&server.base_url(), &[], "Compare gate and door");
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stderr);
-    let seen = server.seen();
-    let mut judged: Vec<&str> = seen.iter().map(Seen::node).collect();
-    judged.retain(|node| *node != SYNTHESIZE);
-    assert_eq!(judged, [ANALYZE, "plan"], "{said}");
-    assert!(seen.len() < 9, "{}", seen.len());
-    let once = said.matches("rules make all judgements of this run from now on");
-    assert_eq!(once.count(), 1, "{said}");
 }
 
 #[test]

@@ -52,6 +52,11 @@ impl WaitSink {
         (Self(sink), waits)
     }
 
+    /// The same for who knows of waits and not of engines.
+    pub fn sender(&self) -> &mpsc::Sender<Wait> {
+        &self.0
+    }
+
     /// Reports what is waited for now.
     pub fn report(&self, wait: Wait) {
         let _ = self.0.try_send(wait);

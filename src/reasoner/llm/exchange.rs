@@ -5,38 +5,36 @@
 //! person has seen a piece of the answer only the last is left: what came is kept, and what broke
 //! is said.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
-use super::client::Endpoint;
-use super::failure::{Failure, Retry, Sizes};
 use super::json::judgement;
+use super::overrides::LlmOverrides;
+use super::pace::ModelPaces;
 use super::repetition::RepetitionWatch;
-use super::request::{Dialect, ModelRequest, ReplyRequest, tokens_of};
-use super::server::Prices;
-use super::stream::ChatReply;
-use super::think::{ReplyEnd, ThinkFilter, Thinking, judgement_in};
+use super::request::{Dialect, Dialects, ModelRequest, ReplyRequest, tokens_of};
+use super::settings::EndpointSettings;
+use super::think::{ReplyEnd, ReplyMarks, ThinkFilter, Thinking, judgement_in};
 use super::tokens::{Room, estimate};
-use crate::agent::ports::{AnswerSink, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink};
+use crate::agent::ports::{AnswerSink, Caveat, ModelCall, ReasonerError, WaitSink};
 use crate::domain::Usage;
-use crate::http::ListedModel;
-use crate::protocol::RunId;
+use crate::openai::{
+    CallContext, CallWaits, ChatEnd, ChatReply, Endpoint, Failure, FailureKind, Fault, ListedModel,
+    Piece, Prices, Retries, Sizes,
+};
 
 /// A server may refuse so many things of a request, one after the other.
 const MOST_ADAPTATIONS: u32 = 8;
 /// A prompt is shortened so often at most.
 const MOST_SHORTENINGS: u32 = 8;
-/// After so many judgements of a run that fitted nowhere its model is asked for none.
-const MOST_MISFITS: u32 = 2;
+/// The sizes of contexts are multiples of this.
+const CONTEXT_STEP: usize = 1_024;
+/// What to do about a model that cannot be used.
+const OTHER_MODEL: &str = "choose another KB_AGENT_LLM_MODEL";
 /// A prompt of fewer tokens fits into any context.
 const SMALL_PROMPT: usize = 1_500;
 /// Estimates of tokens are off by less than this share.
 const FAR_BELOW: f64 = 0.6;
-/// The sizes of contexts are multiples of this.
-const CONTEXT_STEP: usize = 1_024;
 
 /// What a model replied.
 #[derive(Debug, Default)]
@@ -57,68 +55,95 @@ pub struct ModelReply {
 pub struct ChatExchange {
     /// Who is asked.
     pub endpoint: Endpoint,
+    /// How each model is spoken to, as far as is known by now.
+    pub dialects: Dialects,
+    marks: Arc<ReplyMarks>,
+    paces: ModelPaces,
+    prices: Prices,
+    /// No byte for this long is an error.
+    silence: Duration,
     /// How often the same may be asked again.
     retries: u32,
-    prices: Prices,
-    /// How many judgements of the latest run were too long for each model.
-    misfits: Mutex<(Option<RunId>, HashMap<String, u32>)>,
+}
+
+impl From<Failure> for ReasonerError {
+    fn from(failure: Failure) -> Self {
+        match failure.kind {
+            FailureKind::Unreachable => Self::Unreachable(failure.trouble),
+            FailureKind::Refused => Self::Refused(failure.trouble),
+            FailureKind::Protocol => Self::Protocol(failure.trouble),
+        }
+    }
 }
 
 impl ChatExchange {
-    /// Sends nothing yet.
-    pub fn new(endpoint: Endpoint, retries: u32, prices: Prices) -> Self {
-        Self {
+    /// Checks the settings; sends nothing.
+    pub fn new(
+        settings: &EndpointSettings,
+        overrides: LlmOverrides,
+    ) -> Result<Self, ReasonerError> {
+        let endpoint = settings.endpoint(&overrides.tables);
+        let endpoint = endpoint.map_err(ReasonerError::Refused)?;
+        Ok(Self {
+            dialects: Dialects::for_server(&endpoint.server),
             endpoint,
-            retries,
-            prices,
-            misfits: Mutex::default(),
-        }
+            marks: overrides.marks,
+            paces: ModelPaces::default(),
+            prices: overrides.prices,
+            silence: settings.timeout,
+            retries: settings.retries,
+        })
     }
 
     /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
     pub async fn reply_to(&self, wanted: ReplyRequest<'_>) -> Result<ModelReply, ReasonerError> {
-        if wanted.is_judgement() && self.count_misfits(&wanted, 0) >= MOST_MISFITS {
-            let is_skipped = true;
-            return Ok(ModelReply {
-                is_skipped,
-                ..ModelReply::default()
-            });
-        }
-        let waiting = CallWaits::for_tokens(wanted.origin.waits);
-        Call::new(self, &wanted, &waiting).reply().await
-    }
-
-    /// Waits before the same is asked again; false where that helps nothing.
-    async fn pause(&self, failure: &Failure, retried: &mut u32, waiting: &CallWaits) -> bool {
-        let pause = failure.retry.pause(*retried + 1);
-        let Some(pause) = pause.filter(|_| *retried < self.retries) else {
-            return false;
+        let waiting = CallWaits::for_tokens(wanted.origin.waits.map(WaitSink::sender));
+        let dialect = self.dialects.of_model(wanted.model);
+        let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
+        let context = wanted.context.or(dialect.context);
+        let call = Call {
+            exchange: self,
+            wanted: &wanted,
+            waiting: &waiting,
+            dialect,
+            room: Room::in_context(context, wanted.max_tokens(dialect), fixed),
+            fixed,
+            warnings: Vec::new(),
+            spent: Usage::default(),
+            pending: Usage::default(),
+            retries: Retries::new(self.retries, None),
+            adapted: 0,
+            shortened: 0,
+            begun: Instant::now(),
+            log_entry: ModelCall::default(),
         };
-        *retried += 1;
-        let attempts = self.retries.saturating_add(1);
-        waiting.retry(failure.status, pause, *retried + 1, attempts);
-        tokio::time::sleep(pause).await;
-        true
+        call.reply().await
     }
 
-    /// The models that the endpoint lists, asked for as patiently as for a reply.
+    /// The models that the endpoint lists, asked for as patiently as for a reply, or else only once.
     pub async fn models(
         &self,
         waits: Option<&WaitSink>,
+        is_patient: bool,
     ) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
-        let waiting = CallWaits::for_bytes(waits);
-        let mut retried = 0;
+        let waits = &CallWaits::for_bytes(waits.map(WaitSink::sender));
+        let context = CallContext {
+            origin: None,
+            silence: self.silence,
+            waits,
+        };
+        let mut retries = Retries::new(if is_patient { self.retries } else { 0 }, None);
         loop {
-            match self.endpoint.models(&waiting).await {
+            match self.endpoint.models(&context).await {
                 Ok(listed) => return Ok(listed),
-                Err(failure) if self.pause(&failure, &mut retried, &waiting).await => {}
-                Err(failure) => return Err(failure.into_error(retried + 1)),
+                Err(failure) if retries.pause(&failure, waits).await => {}
+                Err(failure) => return Err(failure.after(retries.made + 1).into()),
             }
         }
     }
 
     /// What the server counted; where it has not, an estimate that says so.
-    fn usage_of(&self, request: &ModelRequest<'_>, reply: &ChatReply, text: &str) -> Usage {
+    fn usage_of(&self, request: &ModelRequest<'_>, reply: &ChatReply<'_>, text: &str) -> Usage {
         let mut usage = reply.counted.unwrap_or(Usage::ONE_CALL);
         usage.estimated = usage.prompt_tokens.is_none() || usage.completion_tokens.is_none();
         let got = || (estimate(text) + estimate(&reply.thoughts)) as u64;
@@ -128,19 +153,6 @@ impl ChatExchange {
         let model = request.wanted.model;
         self.prices.set_cost(&mut usage, server, model);
         usage
-    }
-
-    /// How many judgements of this run were too long for the model, `more` of them just now.
-    fn count_misfits(&self, wanted: &ReplyRequest<'_>, more: u32) -> u32 {
-        let mut misfits = self.misfits.lock();
-        let (run, models) = &mut *misfits;
-        if run.as_ref() != Some(wanted.origin.run) {
-            *run = Some(wanted.origin.run.clone());
-            models.clear();
-        }
-        let count = models.entry(wanted.model.to_owned()).or_default();
-        *count += more;
-        *count
     }
 }
 
@@ -158,7 +170,7 @@ struct Call<'a> {
     spent: Usage,
     /// About how many tokens the request takes that is on its way or failed.
     pending: Usage,
-    retried: u32,
+    retries: Retries,
     adapted: u32,
     shortened: u32,
     begun: Instant,
@@ -183,47 +195,22 @@ impl Drop for Call<'_> {
 }
 
 impl<'a> Call<'a> {
-    fn new(
-        exchange: &'a ChatExchange,
-        wanted: &'a ReplyRequest<'a>,
-        waiting: &'a CallWaits,
-    ) -> Self {
-        let dialect = exchange.endpoint.dialects.of_model(wanted.model);
-        let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
-        let context = wanted.context.or(dialect.context);
-        Self {
-            exchange,
-            wanted,
-            waiting,
-            dialect,
-            room: Room::in_context(context, wanted.max_tokens(dialect), fixed),
-            fixed,
-            warnings: Vec::new(),
-            spent: Usage::default(),
-            pending: Usage::default(),
-            retried: 0,
-            adapted: 0,
-            shortened: 0,
-            begun: Instant::now(),
-            log_entry: ModelCall::default(),
-        }
-    }
-
     async fn reply(mut self) -> Result<ModelReply, ReasonerError> {
         let (wanted, waiting) = (self.wanted, self.waiting);
         loop {
             let request = ModelRequest::new(wanted, self.dialect, &self.room);
             self.log_entry.prompt = request.prompt();
-            let marks = Arc::clone(&self.exchange.endpoint.marks);
+            let marks = Arc::clone(&self.exchange.marks);
             let mut partial = PartialReply {
                 out: wanted.out,
                 waiting,
                 filter: ThinkFilter::new(marks, self.dialect.thinking),
                 watch: RepetitionWatch::default(),
+                thought_watch: RepetitionWatch::default(),
             };
             match self.send_and_read(&request, &mut partial).await {
-                Ok(reply) => {
-                    if let Some(reply) = self.accept(&request, &reply, partial) {
+                Ok((reply, end)) => {
+                    if let Some(reply) = self.accept(&request, &reply, end, partial) {
                         return Ok(reply);
                     }
                 }
@@ -231,12 +218,11 @@ impl<'a> Call<'a> {
                     let shown = partial.filter.shown;
                     self.pending.completion_tokens = Some(estimate(&shown) as u64);
                     self.log_entry.reply = Some(shown);
-                    return Err(failure.within_an_answer());
+                    let next = "what came is kept, ask again for the whole answer";
+                    return Err(ReasonerError::from(failure).map(|trouble| trouble.next(next)));
                 }
                 Err(failure) => {
-                    let may_pass = failure.retry.pause(1).is_some();
-                    tracing::debug!(line = %failure.error, may_pass, "a request failed");
-                    let is_too_long = matches!(failure.retry, Retry::WithLess(_));
+                    let is_too_long = matches!(failure.fault, Fault::Shrink(_));
                     match self.prepare_retry(failure, &request).await {
                         Err(_) if is_too_long && wanted.is_judgement() => return Ok(self.skip()),
                         prepared => prepared?,
@@ -252,15 +238,30 @@ impl<'a> Call<'a> {
         &mut self,
         request: &ModelRequest<'_>,
         partial: &mut PartialReply<'_>,
-    ) -> Result<ChatReply, Failure> {
-        let endpoint = &self.exchange.endpoint;
-        let mut reply = endpoint.chat(request, self.waiting).await?;
+    ) -> Result<(ChatReply<'a>, ReplyEnd), Failure> {
+        let (exchange, wanted) = (self.exchange, self.wanted);
+        let site = &exchange.endpoint.site;
+        self.waiting.restart();
+        let context = CallContext {
+            origin: Some((&wanted.origin.run.0, wanted.origin.node.as_str())),
+            silence: exchange.silence,
+            waits: self.waiting,
+        };
+        let body = request.body(exchange.endpoint.progress_field());
+        let chat = exchange.endpoint.chat(&body, request.max_tokens, &context);
+        let mut reply = chat.await?;
+        reply.known_rate = exchange.paces.reading_rate(wanted.model);
         // From now on it is paid for.
         self.pending.prompt_tokens = Some(request.sent as u64);
-        loop {
-            match reply.next_text().await {
-                Ok(Some(piece)) => partial.push(&piece, &mut reply).await,
-                Ok(None) => break,
+        let end = loop {
+            match reply.next().await {
+                Ok(Some(piece)) => {
+                    if let Some(end) = partial.push(&piece, &reply).await {
+                        reply.close();
+                        break end;
+                    }
+                }
+                Ok(None) => break end_of(&reply, &exchange.marks),
                 Err(failure) => {
                     // What came is kept, also what was held back, unless it is thought.
                     if partial.filter.thought().is_none() {
@@ -269,24 +270,37 @@ impl<'a> Call<'a> {
                     return Err(failure);
                 }
             }
-        }
-        if self.wanted.is_judgement() {
-            return match reply.end {
-                ReplyEnd::BrokeOff | ReplyEnd::Damaged => Err(endpoint.site.cut_off()),
-                _ => Ok(reply),
+        };
+        if wanted.is_judgement() {
+            return match end {
+                ReplyEnd::BrokeOff | ReplyEnd::Damaged => Err(site.cut_off()),
+                _ => Ok((reply, end)),
             };
         }
         // What was thought until something ended the reply is no answer.
-        let has_ended = matches!(reply.end, ReplyEnd::Complete | ReplyEnd::Unsaid);
+        let has_ended = matches!(end, ReplyEnd::Complete | ReplyEnd::Unsaid);
         if has_ended || partial.filter.thought().is_none() {
             partial.finish().await;
         }
-        let is_shown = partial.is_shown();
-        if is_shown {
-            Ok(reply)
-        } else {
-            Err(reply.empty())
+        if partial.is_shown() {
+            return Ok((reply, end));
         }
+        let has_thought = !reply.thoughts.is_empty() || reply.written() > 0;
+        let thought = format!("spent all of its {} tokens on thinking", reply.tokens);
+        let (what, next) = match end {
+            ReplyEnd::Withheld => return Err(site.withheld(None)),
+            ReplyEnd::BrokeOff | ReplyEnd::Damaged => return Err(site.cut_off()),
+            ReplyEnd::Endless if !has_thought => return Err(site.too_much()),
+            ReplyEnd::Limit | ReplyEnd::Endless => {
+                (&*thought, "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE")
+            }
+            ReplyEnd::Repeating => ("said the same again and again", OTHER_MODEL),
+            ReplyEnd::Complete | ReplyEnd::Unsaid => (
+                "sent an empty answer",
+                "ask again, or choose another KB_AGENT_LLM_MODEL",
+            ),
+        };
+        Err(site.unusable(what, next))
     }
 
     /// The reply, and what is learnt from it; `None` where it is asked for again, with more room to think
@@ -294,13 +308,14 @@ impl<'a> Call<'a> {
     fn accept(
         &mut self,
         request: &ModelRequest<'_>,
-        reply: &ChatReply,
+        reply: &ChatReply<'_>,
+        end: ReplyEnd,
         partial: PartialReply<'_>,
     ) -> Option<ModelReply> {
         let thinking = partial.filter.reading.thinking;
         // Nobody sees a judgement.
         let is_taken_back = partial.is_shown() && partial.filter.is_taken_back;
-        let marks = &self.exchange.endpoint.marks;
+        let marks = &self.exchange.marks;
         // An answer as it was shown; of a judgement what holds it, without thoughts.
         let text = if self.wanted.is_judgement() {
             let others = [&*reply.calls(), &reply.thoughts];
@@ -311,12 +326,12 @@ impl<'a> Call<'a> {
         let usage = self.exchange.usage_of(request, reply, &text);
         self.spent.add(usage);
         self.pending = Usage::default();
-        let full_after = tokens_until_full(request, reply);
+        let full_after = tokens_until_full(request, reply, end);
         if self.wanted.is_judgement() {
             let has_thought = thinking != Thinking::Unknown
                 || !reply.thoughts.is_empty()
                 || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
-            let is_cut = matches!(reply.end, ReplyEnd::Limit | ReplyEnd::Endless);
+            let is_cut = matches!(end, ReplyEnd::Limit | ReplyEnd::Endless);
             if is_cut && has_thought && self.leave_room_to_think()
                 || full_after.is_some() && self.leave_room_to_reply(request)
             {
@@ -325,16 +340,18 @@ impl<'a> Call<'a> {
         }
         self.log_entry.reply = Some(text.clone());
         self.learn(request, reply, thinking);
-        if self.retried > 0 {
-            let (host, attempts) = (self.exchange.endpoint.site.host(), self.retried + 1);
+        let host = self.exchange.endpoint.host();
+        if self.retries.made > 0 {
+            let attempts = self.retries.made + 1;
             let message = format!("{host} answered at attempt {attempts}");
             self.warn("endpoint_retried", message);
         }
         let (reads, writes) = (reply.reading_rate(), reply.writing_rate());
-        let paces = &self.exchange.endpoint.paces;
+        let paces = &self.exchange.paces;
         self.warnings
             .extend(paces.note(self.wanted.model, reads, writes));
-        if let Some(message) = reply.cut_short(full_after) {
+        if let Some(how) = cut_short(end, reply.tokens, full_after) {
+            let message = format!("{host} {how}");
             let is_judgement = self.wanted.is_judgement();
             let what = if is_judgement {
                 "reply_cut_short"
@@ -362,12 +379,12 @@ impl<'a> Call<'a> {
     }
 
     /// Remembers how the model is asked, how it thinks and how much of a prompt it reads.
-    fn learn(&mut self, request: &ModelRequest<'_>, reply: &ChatReply, thinking: Thinking) {
+    fn learn(&mut self, request: &ModelRequest<'_>, reply: &ChatReply<'_>, thinking: Thinking) {
         let endpoint = &self.exchange.endpoint;
         if thinking == Thinking::Unopened {
             self.dialect.thinking = thinking;
         }
-        let (sent, host) = (request.sent, endpoint.site.host());
+        let (sent, host) = (request.sent, endpoint.host());
         if let Some(read) = tokens_until_cut(request, reply, endpoint.server.cuts_prompts) {
             self.dialect.context = Some(read);
             let message = format!(
@@ -376,7 +393,8 @@ impl<'a> Call<'a> {
             );
             self.warn("prompt_truncated", message);
         }
-        endpoint.dialects.learn(self.wanted.model, self.dialect);
+        let dialects = &self.exchange.dialects;
+        dialects.learn(self.wanted.model, self.dialect);
     }
 
     /// Changes the next request or waits before it, as the failure asks for; it is the error where nothing
@@ -386,42 +404,36 @@ impl<'a> Call<'a> {
         failure: Failure,
         tried: &ModelRequest<'_>,
     ) -> Result<(), ReasonerError> {
-        let (exchange, waiting) = (self.exchange, self.waiting);
-        if exchange.pause(&failure, &mut self.retried, waiting).await {
+        if self.retries.pause(&failure, self.waiting).await {
             return Ok(());
         }
-        let site = &exchange.endpoint.site;
-        let adapted = match &failure.retry {
-            Retry::WithLess(sizes) if self.fit(tried, *sizes) => return Ok(()),
-            Retry::Adapted(said) if self.adapted < MOST_ADAPTATIONS => {
+        let endpoint = &self.exchange.endpoint;
+        let adapted = match failure.fault {
+            Fault::Shrink(sizes) if self.fit(tried, sizes) => return Ok(()),
+            Fault::Unsupported if self.adapted < MOST_ADAPTATIONS => {
                 let is_structured = self.wanted.schema.is_some();
-                tried.dialect.without(&site.wordings, said, is_structured)
+                let wordings = &endpoint.site.wordings;
+                tried
+                    .dialect
+                    .without(wordings, &failure.words, is_structured)
             }
             _ => None,
         };
         let Some((dialect, without)) = adapted else {
-            return Err(failure.into_error(self.retried + 1));
+            return Err(failure.after(self.retries.made + 1).into());
         };
         self.adapted += 1;
         self.dialect = dialect;
-        let message = format!("{} refuses {without}: done without", site.host());
+        let message = format!("{} refuses {without}: done without", endpoint.host());
         self.warn("endpoint_adapted", message);
         Ok(())
     }
 
     /// The reply where a judgement cannot be asked for: none, so that the rules decide.
     fn skip(&mut self) -> ModelReply {
-        let (code, what) = if self.exchange.count_misfits(self.wanted, 1) < MOST_MISFITS {
-            ("context_overflow", "a rule decided instead")
-        } else {
-            let what = "rules make all judgements of this run from now on";
-            ("judgements_by_rules", what)
-        };
-        let message = format!(
-            "the question alone does not fit into the model's context: {what}; raise the server's \
-             context size"
-        );
-        self.warn(code, message);
+        let message = "the question alone does not fit into the model's context: a rule decided \
+                       instead; raise the server's context size";
+        self.warn("context_overflow", message);
         ModelReply {
             is_skipped: true,
             usage: self.spent,
@@ -491,7 +503,7 @@ impl<'a> Call<'a> {
 /// wrongly at times, so the count must be one at which contexts end.
 fn tokens_until_cut(
     request: &ModelRequest<'_>,
-    reply: &ChatReply,
+    reply: &ChatReply<'_>,
     cuts_prompts: bool,
 ) -> Option<usize> {
     let counted = reply.counted?;
@@ -505,11 +517,55 @@ fn tokens_until_cut(
 
 /// After how many tokens the context was full: a reply has reached its end where it stops far below its
 /// own limit.
-fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u64> {
+fn tokens_until_full(
+    request: &ModelRequest<'_>,
+    reply: &ChatReply<'_>,
+    end: ReplyEnd,
+) -> Option<u64> {
     let tokens = reply.counted?.completion_tokens?;
     let has_limit = request.dialect.limit.as_str().is_some();
     let is_full = tokens * 2 < u64::from(request.max_tokens);
-    (reply.end == ReplyEnd::Limit && has_limit && is_full).then_some(tokens)
+    (end == ReplyEnd::Limit && has_limit && is_full).then_some(tokens)
+}
+
+/// Why a reply ended that was read to its end.
+fn end_of(reply: &ChatReply<'_>, marks: &ReplyMarks) -> ReplyEnd {
+    let end = match &reply.end {
+        ChatEnd::Unsaid => ReplyEnd::Unsaid,
+        ChatEnd::Marked => ReplyEnd::Complete,
+        ChatEnd::Reason(reason) => marks.end_for_reason(reason),
+        ChatEnd::TooMuch => ReplyEnd::Endless,
+    };
+    match end {
+        ReplyEnd::Complete if reply.is_damaged() => ReplyEnd::Damaged,
+        end => end,
+    }
+}
+
+/// What is said when a reply of so many tokens stopped before the model had finished, or was stopped; the
+/// context may have been full after some tokens.
+fn cut_short(end: ReplyEnd, tokens: u32, full_after: Option<u64>) -> Option<String> {
+    let how = match end {
+        ReplyEnd::Complete => return None,
+        ReplyEnd::Limit if let Some(tokens) = full_after => &format!(
+            "stopped at its token limit after {tokens} tokens, because the model's context is \
+             full; raise its context size, or set KB_AGENT_LLM_CONTEXT_TOKENS"
+        ),
+        ReplyEnd::Limit => "stopped at its token limit; the answer may be incomplete",
+        ReplyEnd::Withheld => "withheld part of the answer (content filter)",
+        ReplyEnd::BrokeOff => "broke the reply off; the answer may be incomplete",
+        ReplyEnd::Endless => {
+            &format!("did not stop at the limit of {tokens} tokens; the answer was ended there")
+        }
+        ReplyEnd::Repeating => "said the same again and again; the answer was ended there",
+        ReplyEnd::Damaged => {
+            "sent something unreadable in the middle; some of the answer may be lost"
+        }
+        ReplyEnd::Unsaid => {
+            "ended the reply without saying that it was complete; the answer may be incomplete"
+        }
+    };
+    Some(how.to_owned())
 }
 
 // A reply as it comes: an answer goes on to the reader piece by piece, without its thoughts.
@@ -522,27 +578,35 @@ struct PartialReply<'a> {
     /// What is told apart in it.
     filter: ThinkFilter,
     watch: RepetitionWatch,
+    thought_watch: RepetitionWatch,
 }
 
 impl PartialReply<'_> {
-    /// Takes the next piece of a reply, and ends the reply where the rest of it is of no use.
-    async fn push(&mut self, piece: &str, reply: &mut ChatReply) {
+    /// Takes the next piece of a reply. Returns how the reply ends, where the rest of it is of no use.
+    async fn push(&mut self, piece: &Piece, reply: &ChatReply<'_>) -> Option<ReplyEnd> {
+        self.thought_watch.push(&piece.thought);
+        if !piece.text.is_empty() {
+            self.push_text(&piece.text, reply).await;
+        }
+        if self.watch.repeats || self.thought_watch.repeats {
+            return Some(ReplyEnd::Repeating);
+        }
+        let has_ended = self.out.is_some() && self.filter.reading.has_ended();
+        has_ended.then_some(ReplyEnd::Complete)
+    }
+
+    async fn push_text(&mut self, text: &str, reply: &ChatReply<'_>) {
         if !reply.thoughts.is_empty() {
             self.filter.trust();
         }
-        let shown = self.filter.push(piece);
+        let shown = self.filter.push(text);
         if self.out.is_some() {
-            self.watch.push(piece);
+            self.watch.push(text);
         }
         self.show(shown).await;
         match self.filter.thought() {
             Some(thought) => self.waiting.thinking(|| estimate(thought)),
             None => self.waiting.writing(|| reply.written()),
-        }
-        if self.watch.repeats {
-            reply.stop(ReplyEnd::Repeating);
-        } else if self.out.is_some() && self.filter.reading.has_ended() {
-            reply.stop(ReplyEnd::Complete);
         }
     }
 

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use super::failure::{ChatSite, Wordings};
 use super::settings::EndpointSettings;
-use super::stream::{Body, Bounds, ChatReply};
 use super::think::{ReplyMarks, ThinkFilter, Thinking, without_thoughts};
 use super::{analysis, grades, plan};
-use crate::agent::ports::CallWaits;
+use crate::openai::{Body, CallWaits, ChatReply, Tables};
 
 /// Reads the input as a reply to each judgement.
 ///
@@ -50,26 +48,21 @@ pub fn stream(input: &[u8]) {
         timeout: Duration::from_secs(9),
         ..EndpointSettings::default()
     };
-    let wordings = Wordings::with_user_rows(None).expect("the built-in table");
-    let site = ChatSite::new(&settings, wordings).expect("settings that hold");
-    let bounds = Bounds {
-        silence: Duration::from_secs(9),
-        tokens: 512,
-        waiting: CallWaits::default(),
-    };
+    let tables = Tables::read(None).expect("the built-in tables");
+    let endpoint = settings.endpoint(&tables).expect("settings that hold");
+    let (waits, silence) = (CallWaits::default(), Duration::from_secs(9));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .expect("a runtime");
     let response = http::Response::new(input.to_vec()).into();
     runtime.block_on(async {
-        let marks = ReplyMarks::built_in();
-        let mut reply = ChatReply::new(Body::new(response, site, bounds), vec![], marks);
+        let body = Body::new(response, &endpoint.site, &waits, silence, 512 * 768);
+        let mut reply = ChatReply::new(body, &endpoint.server.thoughts, 512);
         let mut said = 0;
-        while let Ok(Some(text)) = reply.next_text().await {
-            said += text.len();
+        while let Ok(Some(piece)) = reply.next().await {
+            said += piece.text.len();
         }
-        let _ = (reply.cut_short(None), reply.thoughts.len(), reply.empty());
         // An escape is never shorter than what it stands for by more than this.
         assert!(said <= input.len() * 3 + 16, "{said} of {}", input.len());
     });

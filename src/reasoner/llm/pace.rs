@@ -1,49 +1,17 @@
-//! How fast a model reads and writes: what its server reports, and what is remembered of it.
+//! How fast a model reads and writes, as far as is remembered of it.
 //!
 //! A rate of reading is remembered because servers that read a prompt at once report nothing until
 //! they have read it: what is left of the wait can then only be told from an earlier call.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde_json::Value;
 
-use crate::agent::ports::{Caveat, PromptProgress};
+use crate::agent::ports::Caveat;
 use crate::domain::tokens_a_second;
 
 /// A model that writes fewer tokens in a second is named.
 const SLOW: f64 = 2.0;
-/// Fewer tokens, or a shorter time, are no measure.
-const ENOUGH_TOKENS: u64 = 8;
-const ENOUGH_TIME: Duration = Duration::from_secs(4);
-
-/// How far the prompt is read, where a chunk of llama.cpp's says so.
-pub fn prompt_progress(chunk: &Value) -> Option<PromptProgress> {
-    let told = chunk.get("prompt_progress")?;
-    let count = |field: &str| told[field].as_u64();
-    Some(PromptProgress {
-        total: count("total")?,
-        cached: count("cache").unwrap_or_default(),
-        done: count("processed")?,
-        spent: Duration::from_millis(count("time_ms").unwrap_or_default()),
-    })
-}
-
-/// How many tokens are written in a second by what the server measured, where a chunk of llama.cpp's
-/// says so.
-pub fn measured_rate(chunk: &Value) -> Option<f64> {
-    let timings = chunk.get("timings")?;
-    let time = timings["predicted_ms"].as_f64()?.max(0.0) / 1000.0;
-    let time = Duration::try_from_secs_f64(time).ok()?;
-    writing_rate(timings["predicted_n"].as_u64()?, time)
-}
-
-/// How many tokens are written in a second, where that is enough to tell.
-pub fn writing_rate(tokens: u64, time: Duration) -> Option<f64> {
-    let is_enough = tokens >= ENOUGH_TOKENS && time >= ENOUGH_TIME;
-    is_enough.then(|| tokens as f64 / time.as_secs_f64())
-}
 
 /// How fast the models of one server are, as far as replies have shown.
 #[derive(Debug, Default)]
@@ -88,47 +56,7 @@ impl ModelPaces {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn progress_is_read_where_a_chunk_tells_it() {
-        let told = json!({"total": 1137, "cache": 20, "processed": 532, "time_ms": 9000});
-        let chunk = json!({"choices": [{"delta": {"content": null}}], "prompt_progress": told});
-        let progress = PromptProgress {
-            total: 1137,
-            cached: 20,
-            done: 532,
-            spent: Duration::from_secs(9),
-        };
-        assert_eq!(prompt_progress(&chunk), Some(progress));
-        for other in [
-            json!({}),
-            json!({"prompt_progress": null}),
-            json!({"prompt_progress": {"total": 5}}),
-            json!({"prompt_progress": {"total": -5, "processed": "x"}}),
-        ] {
-            assert_eq!(prompt_progress(&other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn a_rate_of_writing_needs_enough_tokens_and_time() {
-        let timings = |tokens, ms| json!({"timings": {"predicted_n": tokens, "predicted_ms": ms}});
-        for (chunk, rate) in [
-            (timings(8, 4_000.0), Some(2.0)),
-            (timings(7, 9_000.0), None),
-            (timings(99, 3_999.0), None),
-            (json!({"timings": {"predicted_n": 8}}), None),
-            (
-                json!({"timings": {"predicted_n": 8, "predicted_ms": 1e300}}),
-                None,
-            ),
-        ] {
-            assert_eq!(measured_rate(&chunk), rate, "{chunk}");
-        }
-    }
 
     #[test]
     fn a_slow_model_is_named_once_with_what_helps() {

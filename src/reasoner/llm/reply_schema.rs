@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::server::SchemaBounds;
 use crate::domain::{Argument, ArgumentKind, RoutingPlan, TOOLS, ToolDescriptor};
+use crate::openai::SchemaBounds;
 
 static ANALYSIS: LazyLock<Value> = LazyLock::new(|| {
     let file = include_str!("../../../assets/llm/schemas/analysis.json");

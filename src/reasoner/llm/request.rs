@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::failure::{ErrorKind, Wordings};
 use super::prompt::Message;
 use super::reply_schema::ReplySchema;
-use super::server::{LimitField, SchemaBounds, Server, Structured, UsageInStream};
 use super::settings::{JobSettings, ModelJob};
 use super::think::Thinking;
 use super::tokens::{Room, estimate};
 use crate::agent::ports::{AnswerSink, CallOrigin};
+use crate::openai::{
+    ErrorKind, LimitField, SchemaBounds, Server, Structured, UsageInStream, Wordings,
+};
 
 /// What is wanted of the model.
 pub struct ReplyRequest<'a> {
@@ -78,10 +79,12 @@ impl<'a> ModelRequest<'a> {
         }
     }
 
-    /// The request as the protocol wants it.
-    pub fn body(&self) -> Value {
+    /// The request as the protocol wants it; `progress` is the field that asks for how far the prompt is
+    /// read.
+    pub fn body(&self, progress: Option<&str>) -> Value {
         let dialect = self.dialect;
-        let messages = if dialect.system {
+        let streams = dialect.takes(ErrorKind::NoStream);
+        let messages = if dialect.takes(ErrorKind::NoSystem) {
             json!(self.messages)
         } else {
             // Some templates know no system role, or refuse two messages of one role in a row.
@@ -91,15 +94,21 @@ impl<'a> ModelRequest<'a> {
         let mut body = json!({
             "model": self.wanted.model,
             "messages": messages,
-            "stream": dialect.stream,
+            "stream": streams,
         });
-        if dialect.temperature {
+        if let Some(field) = progress
+            && streams
+            && dialect.takes(ErrorKind::Progress)
+        {
+            body[field] = true.into();
+        }
+        if dialect.takes(ErrorKind::Temperature) {
             body["temperature"] = self.wanted.settings.temperature.into();
         }
         if let Some(name) = dialect.limit.as_str() {
             body[name] = self.max_tokens.into();
         }
-        if dialect.stream && dialect.asks_usage {
+        if streams && dialect.takes(ErrorKind::Usage) {
             body["stream_options"] = json!({"include_usage": true});
         }
         if let Some(schema) = &self.wanted.schema {
@@ -135,27 +144,24 @@ pub fn tokens_of(messages: &[Message]) -> usize {
 // on, and remembered for as long as the program runs: the ladder of structured replies is one of
 // these things, the name of the token limit another.
 
+/// What a server may refuse that is left out then, and what it is called.
+const LEFT_OUT: [(ErrorKind, &str); 5] = [
+    (ErrorKind::NoSystem, "a system message"),
+    (ErrorKind::Temperature, "a temperature"),
+    (ErrorKind::Usage, "stream_options"),
+    (ErrorKind::Progress, "return_progress"),
+    (ErrorKind::NoStream, "a stream"),
+];
+
 /// What a request to this model may say.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one thing that a server takes or refuses"
-)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
+    /// What is left out, in the order of the table.
+    left_out: [bool; LEFT_OUT.len()],
     /// How the reply is held to its form.
     pub structured: Structured,
     /// What the token limit is called.
     pub limit: LimitField,
-    /// Whether token counts are asked for.
-    pub asks_usage: bool,
-    /// Whether it may be asked how far the prompt is read, where the server is known to tell.
-    pub takes_progress: bool,
-    /// Whether it takes a system message.
-    pub system: bool,
-    /// Whether it streams.
-    pub stream: bool,
-    /// Whether a temperature may be given.
-    pub temperature: bool,
     /// How far a schema may bound the reply.
     pub bounds: SchemaBounds,
     /// How the model thinks.
@@ -167,6 +173,26 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    fn of_server(server: &Server) -> Self {
+        let is_left_out =
+            |(kind, _)| kind == ErrorKind::Usage && server.usage != UsageInStream::Asked;
+        Self {
+            left_out: LEFT_OUT.map(is_left_out),
+            structured: server.structured,
+            limit: server.limit,
+            bounds: server.bounds,
+            thinking: Thinking::Unknown,
+            longest_reply: None,
+            context: None,
+        }
+    }
+
+    /// Whether a request may hold what some servers refuse in such words.
+    pub fn takes(&self, kind: ErrorKind) -> bool {
+        let mut left_out = LEFT_OUT.iter().zip(self.left_out);
+        !left_out.any(|((of, _), is_left_out)| *of == kind && is_left_out)
+    }
+
     /// Gives up what the server's words object to, and says what that was; `None` when there is nothing
     /// left to give up. Words that name nothing are taken to mean the form of the reply, because that
     /// is what most often is not known.
@@ -177,11 +203,8 @@ impl Dialect {
         structured: bool,
     ) -> Option<(Self, &'static str)> {
         let tells = |kind| wordings.tell(kind, said);
-        if tells(ErrorKind::NoSystem) {
-            let is_sent = std::mem::replace(&mut self.system, false);
-            return is_sent.then_some((self, "a system message"));
-        }
-        if self.limit != LimitField::None && tells(ErrorKind::LimitName) {
+        let minds_system = tells(ErrorKind::NoSystem);
+        if !minds_system && self.limit != LimitField::None && tells(ErrorKind::LimitName) {
             self.limit = match self.limit {
                 _ if tells(ErrorKind::LimitSize) => LimitField::None,
                 LimitField::MaxTokens if said.contains("max_completion_tokens") => {
@@ -192,21 +215,12 @@ impl Dialect {
             };
             return Some((self, "this token limit"));
         }
-        let (temperature, usage) = (&mut self.temperature, &mut self.asks_usage);
-        let progress = &mut self.takes_progress;
-        let fields = [
-            (temperature, ErrorKind::Temperature, "a temperature"),
-            (usage, ErrorKind::Usage, "stream_options"),
-            (progress, ErrorKind::Progress, "return_progress"),
-            (&mut self.stream, ErrorKind::NoStream, "a stream"),
-        ];
-        let is_refused = |(is_sent, kind, _): &(&mut bool, _, _)| **is_sent && tells(*kind);
-        let refused = fields.into_iter().find(is_refused);
-        if let Some((is_sent, _, name)) = refused {
-            *is_sent = false;
-            return Some((self, name));
+        let mut named = LEFT_OUT.iter();
+        if let Some(at) = named.position(|(kind, _)| self.takes(*kind) && tells(*kind)) {
+            self.left_out[at] = true;
+            return Some((self, LEFT_OUT[at].1));
         }
-        if !structured {
+        if minds_system || !structured {
             return None;
         }
         let refused = self.structured;
@@ -237,21 +251,8 @@ pub struct Dialects {
 impl Dialects {
     /// What the table says, for every model.
     pub fn for_server(server: &Server) -> Self {
-        let first = Dialect {
-            structured: server.structured,
-            limit: server.limit,
-            asks_usage: server.usage == UsageInStream::Asked,
-            takes_progress: true,
-            system: true,
-            stream: true,
-            temperature: true,
-            bounds: server.bounds,
-            thinking: Thinking::Unknown,
-            longest_reply: None,
-            context: None,
-        };
         Self {
-            first,
+            first: Dialect::of_server(server),
             known: Mutex::default(),
         }
     }
@@ -278,13 +279,9 @@ mod dialect_tests {
     use super::*;
 
     const FIRST: Dialect = Dialect {
+        left_out: [false; LEFT_OUT.len()],
         structured: Structured::JsonSchema,
         limit: LimitField::MaxTokens,
-        asks_usage: true,
-        takes_progress: true,
-        system: true,
-        stream: true,
-        temperature: true,
         bounds: SchemaBounds::All,
         thinking: Thinking::Unknown,
         longest_reply: None,
@@ -294,94 +291,77 @@ mod dialect_tests {
     #[test]
     fn what_a_server_objects_to_is_given_up_and_nothing_else() {
         let wordings = Wordings::with_user_rows(None).unwrap();
+        let left_out = |kind| Dialect {
+            left_out: LEFT_OUT.map(|(of, _)| of == kind),
+            ..FIRST
+        };
+        let limit = |limit| Dialect { limit, ..FIRST };
+        let bounds = |bounds| Dialect { bounds, ..FIRST };
+        let object = Dialect {
+            structured: Structured::JsonObject,
+            ..FIRST
+        };
         for (said, left, what) in [
             (
                 "unsupported parameter: 'max_tokens'. use 'max_completion_tokens' instead.",
-                Dialect {
-                    limit: LimitField::MaxCompletionTokens,
-                    ..FIRST
-                },
+                limit(LimitField::MaxCompletionTokens),
                 "this token limit",
             ),
             (
                 "max_tokens is too large: 8192. this model supports at most 4096",
-                Dialect {
-                    limit: LimitField::None,
-                    ..FIRST
-                },
+                limit(LimitField::None),
                 "this token limit",
             ),
             (
                 "unsupported value: 'temperature' does not support 0 with this model",
-                Dialect {
-                    temperature: false,
-                    ..FIRST
-                },
+                left_out(ErrorKind::Temperature),
                 "a temperature",
             ),
             (
                 "extra inputs are not permitted: stream_options",
-                Dialect {
-                    asks_usage: false,
-                    ..FIRST
-                },
+                left_out(ErrorKind::Usage),
                 "stream_options",
             ),
             (
                 "unsupported param: return_progress",
-                Dialect {
-                    takes_progress: false,
-                    ..FIRST
-                },
+                left_out(ErrorKind::Progress),
                 "return_progress",
             ),
             (
+                "system role not supported",
+                left_out(ErrorKind::NoSystem),
+                "a system message",
+            ),
+            (
                 "'response_format.type' must be 'text'",
-                Dialect {
-                    structured: Structured::JsonObject,
-                    ..FIRST
-                },
+                object,
                 "json_schema",
             ),
             (
                 "invalid schema for response_format 'grades': 'maxlength' is not permitted.",
-                Dialect {
-                    bounds: SchemaBounds::Lists,
-                    ..FIRST
-                },
+                bounds(SchemaBounds::Lists),
                 "bounds in a schema",
             ),
             (
                 "failed to parse grammar: number of repetitions exceeds sane defaults",
-                Dialect {
-                    bounds: SchemaBounds::None,
-                    ..FIRST
-                },
+                bounds(SchemaBounds::None),
                 "bounds in a schema",
             ),
             (
                 "the specified schema produces a constraint that has too many states for serving.",
-                Dialect {
-                    bounds: SchemaBounds::None,
-                    ..FIRST
-                },
+                bounds(SchemaBounds::None),
                 "bounds in a schema",
             ),
-            (
-                "bad request",
-                Dialect {
-                    structured: Structured::JsonObject,
-                    ..FIRST
-                },
-                "json_schema",
-            ),
+            ("bad request", object, "json_schema"),
         ] {
-            assert_eq!(
-                FIRST.without(&wordings, said, true),
-                Some((left, what)),
-                "{said}"
-            );
+            let given_up = FIRST.without(&wordings, said, true);
+            assert_eq!(given_up, Some((left, what)), "{said}");
         }
+        let untold = left_out(ErrorKind::NoSystem);
+        assert_eq!(
+            untold.without(&wordings, "system role not supported", true),
+            None
+        );
     }
 
     #[test]

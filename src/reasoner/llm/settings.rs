@@ -7,6 +7,8 @@ use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
 use crate::domain::NodeName;
+use crate::openai::{Address, Endpoint, Purpose, Tables, Variables};
+use crate::text::Trouble;
 
 /// A reasoning job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -151,6 +153,25 @@ pub struct EndpointSettings {
     pub evidence_tokens: Option<usize>,
     /// The folder with the user's own prompts, prices and servers.
     pub overrides: Option<PathBuf>,
+}
+
+/// Where an endpoint is set.
+const VARIABLES: Variables = Variables {
+    base_url: "KB_AGENT_LLM_BASE_URL",
+    api_key: Some("KB_AGENT_LLM_API_KEY"),
+    model: Some("KB_AGENT_LLM_MODEL"),
+};
+
+impl EndpointSettings {
+    /// The endpoint that these settings name. Sends nothing.
+    pub fn endpoint(&self, tables: &Tables) -> Result<Endpoint, Trouble> {
+        let address = Address::new(&self.base_url, self.api_key.as_ref(), &VARIABLES)?;
+        // Connecting must be given up before the wait for a first byte is, or it is unknown which of
+        // the two it was.
+        let address = address.connecting_within(self.timeout / 2);
+        let address = address.trusting(&self.authorities);
+        Endpoint::new(address, Purpose::Chat, self.server.as_deref(), tables)
+    }
 }
 
 #[cfg(test)]

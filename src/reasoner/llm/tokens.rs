@@ -1,26 +1,7 @@
-//! How many tokens a text is, roughly.
-//!
-//! Every model cuts differently and none of their vocabularies is here, so this is an estimate and
-//! is called one wherever it is shown. Four ASCII characters a token is the rule of thumb that
-//! model vendors give for English; a Chinese, Japanese or Korean character is about one, other
-//! letters about half.
+//! How much of a text and how much evidence a prompt has room for, in estimated tokens.
 
-use crate::text::is_cjk;
-
-/// Quarters of a token.
-fn weight(c: char) -> usize {
-    match c {
-        c if c.is_ascii() => 1,
-        c if is_cjk(c) => 4,
-        _ => 2,
-    }
-}
-
-/// About how many tokens the text is.
-pub fn estimate(text: &str) -> usize {
-    let weight: usize = text.chars().map(weight).sum();
-    weight.div_ceil(4)
-}
+pub use crate::openai::estimate;
+use crate::openai::token_weight;
 
 /// The beginning of the text that is about so many tokens; `None` when that is all of it.
 pub fn beginning(text: &str, tokens: usize) -> Option<&str> {
@@ -30,15 +11,13 @@ pub fn beginning(text: &str, tokens: usize) -> Option<&str> {
     }
     let mut left = tokens * 4;
     for (at, c) in text.char_indices() {
-        match left.checked_sub(weight(c)) {
+        match left.checked_sub(token_weight(c)) {
             Some(rest) => left = rest,
             None => return Some(&text[..at]),
         }
     }
     None
 }
-
-// How much of the conversation and of the evidence a prompt has room for, in estimated tokens.
 
 /// Evidence that any prompt may hold, where the size of the context is unknown.
 const EVIDENCE: usize = 15_000;

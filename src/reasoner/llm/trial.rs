@@ -54,7 +54,7 @@ impl Answered {
 impl EndpointReasoner {
     /// Host and port of the endpoint.
     pub fn host(&self) -> &str {
-        self.exchange.endpoint.site.host()
+        self.exchange.endpoint.host()
     }
 
     /// What kind of server it is taken for, by its row of the table.
@@ -64,15 +64,13 @@ impl EndpointReasoner {
 
     /// The models that the endpoint lists; `None` where it lists none at all.
     pub async fn models(&self) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
-        self.exchange.models(None).await
+        self.exchange.models(None, true).await
     }
 
     /// The same for a person who waits for it: a server that fails is not asked again. A main model
     /// that is not known yet is known then.
     pub async fn models_now(&self) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
-        let waits = CallWaits::for_bytes(None);
-        let listed = self.exchange.endpoint.models(&waits).await;
-        let listed = listed.map_err(|failure| failure.into_error(1))?;
+        let listed = self.exchange.models(None, false).await?;
         let mut known = listed.iter().flatten();
         if let Some(model) = known.find(|model| model.purpose == ModelUse::Chat) {
             // One that was known before stays.
@@ -101,7 +99,7 @@ impl EndpointReasoner {
         let grades = self.grade_by(job, grading).await?;
         let model = self.model_of(job).await?;
         Ok(StructuredReply {
-            form: self.exchange.endpoint.dialects.of_model(model).structured,
+            form: self.exchange.dialects.of_model(model).structured,
             grades,
         })
     }

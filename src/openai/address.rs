@@ -1,7 +1,6 @@
 //! Redirects are not followed, because what a request carries belongs to the host that the user
 //! named. This machine is asked directly: a proxy could not reach it, and would read the key.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -41,8 +40,8 @@ impl Variables {
 }
 
 /// Who is asked, and who is complained about.
-#[derive(Clone)]
-pub struct Site {
+#[derive(Debug, Clone)]
+pub struct Address {
     pub(super) host: String,
     base: Url,
     key_header: HeaderName,
@@ -54,7 +53,7 @@ pub struct Site {
     authorities: Vec<CertificateDer<'static>>,
 }
 
-impl Site {
+impl Address {
     /// Checks address and key; sends nothing.
     pub fn new(
         base_url: &str,
@@ -172,15 +171,6 @@ impl Site {
     }
 }
 
-impl fmt::Debug for Site {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Site")
-            .field("host", &self.host)
-            .field("key", &self.key.as_ref().map(|_| "[redacted]"))
-            .finish_non_exhaustive()
-    }
-}
-
 fn parse_base(text: &str, variables: &Variables) -> Result<Url, Trouble> {
     let refuse = |what: String| {
         Trouble::new(
@@ -283,7 +273,7 @@ mod tests {
                 "https://h/v1/chat/completions?api-version=2",
             ),
         ] {
-            let site = Site::new(base, None, &LLM).unwrap();
+            let site = Address::new(base, None, &LLM).unwrap();
             assert_eq!(site.url(&["chat", "completions"]).as_str(), chat);
         }
     }
@@ -304,7 +294,10 @@ mod tests {
                 "KB_AGENT_LLM_BASE_URL holds a user name or password; the key belongs in KB_AGENT_LLM_API_KEY; it should look like http://127.0.0.1:8080/v1",
             ),
         ] {
-            assert_eq!(Site::new(base, None, &LLM).unwrap_err().to_string(), line);
+            assert_eq!(
+                Address::new(base, None, &LLM).unwrap_err().to_string(),
+                line
+            );
         }
     }
 

@@ -2,12 +2,9 @@
 
 use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
-
-use super::model_size::{billions_by_name, stated_billions};
-
-const OTHER_MODELS: &str = include_str!("../../assets/llm/other_models.toml");
 
 /// What a model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +42,14 @@ impl ListedModel {
     }
 }
 
+/// What is known of models by their names.
 #[derive(Deserialize)]
-struct OtherModels {
+struct ModelTables {
     kind: Vec<OtherKind>,
+    model: Vec<KnownSize>,
 }
 
+/// A kind of model that does not chat.
 #[derive(Deserialize)]
 struct OtherKind {
     name: String,
@@ -58,65 +58,77 @@ struct OtherKind {
     examples: Vec<String>,
 }
 
+/// Models whose names do not tell how large they are.
+#[derive(Deserialize)]
+struct KnownSize {
+    begins: Vec<String>,
+    billions: f64,
+}
+
 #[expect(
     clippy::expect_used,
-    reason = "the file is part of the program, and a test reads it"
+    reason = "the files are part of the program, and a test reads them"
 )]
-static KINDS: LazyLock<Vec<OtherKind>> = LazyLock::new(|| {
-    let kinds: OtherModels = toml::from_str(OTHER_MODELS).expect("the built-in table");
-    kinds.kind
+static TABLES: LazyLock<ModelTables> = LazyLock::new(|| {
+    let tables = concat!(
+        include_str!("../../assets/llm/other_models.toml"),
+        "\n",
+        include_str!("../../assets/llm/model_sizes.toml"),
+    );
+    toml::from_str(tables).expect("the built-in tables")
+});
+
+/// A size within a name: `8b`, `1.5B`, `8x7b`, `135m`, `e4b`. Of a mixture, `30b-a3b`, the whole counts.
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is a constant, and a test uses it"
+)]
+static IN_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[-_:/. ]|[-_:]e)(?:(?<experts>\d+)x)?(?<number>\d+(?:\.\d+)?)(?<unit>[bm])(?:$|[-_:. @])")
+        .expect("a pattern of the program")
 });
 
 /// The models in a listing: `{"data":[{"id"}]}`, `{"models":[{"name"}]}` or a bare list.
 pub fn models(listing: &Value) -> Vec<ListedModel> {
-    let models = match listing {
-        Value::Array(models) => Some(models),
-        Value::Object(fields) => fields
-            .get("data")
-            .or_else(|| fields.get("models"))
-            .and_then(Value::as_array),
-        _ => None,
-    };
-    let key_of = |model: &Value| {
-        let keys = ["id", "model", "name"];
-        keys.into_iter().find(|key| model[key].is_string())
-    };
-    models
-        .into_iter()
-        .flatten()
-        .filter_map(|model| {
-            let name = match key_of(model) {
-                Some(key) => model[key].as_str(),
-                None => model.as_str(),
-            };
-            let name = name.filter(|name| !name.is_empty())?;
-            Some(ListedModel {
-                name: name.to_owned(),
-                purpose: stated_use(model).unwrap_or_else(|| use_by_name(name)),
-                context: context(model),
-                billions: stated_billions(model).or_else(|| billions_by_name(name)),
-            })
+    let rows = listing.get("data").or_else(|| listing.get("models"));
+    let rows = rows.unwrap_or(listing).as_array().into_iter().flatten();
+    let listed = rows.filter_map(|model| {
+        let mut keys = ["id", "model", "name"].into_iter();
+        let name = keys.find_map(|key| model[key].as_str()).or(model.as_str());
+        let name = name.filter(|name| !name.is_empty())?;
+        Some(ListedModel {
+            name: name.to_owned(),
+            purpose: stated_use(model).unwrap_or_else(|| use_by_name(name)),
+            context: context(model),
+            billions: stated_billions(model).or_else(|| billions_by_name(name)),
         })
-        .collect()
+    });
+    listed.collect()
 }
 
-/// What LM Studio (`type`) and Mistral (`capabilities`) say of a model.
+/// What a listing says of a model: LM Studio and Together in `type`, Xinference in `model_type`, GitHub in
+/// `task`, Mistral in `capabilities`.
 fn stated_use(model: &Value) -> Option<ModelUse> {
-    match model["type"].as_str() {
-        Some("llm" | "vlm" | "chat") => return Some(ModelUse::Chat),
-        Some("embeddings" | "embedding") => return Some(ModelUse::Embedding),
-        _ => {}
-    }
+    let kinds = ["type", "model_type", "task"].iter();
+    let mut kinds = kinds.filter_map(|key| Some(model[key].as_str()?.to_lowercase()));
+    let stated =
+        kinds.find_map(|kind| match &*kind {
+            "llm" | "vlm" | "chat" | "chat-completion" | "language" | "code"
+            | "text-generation" => Some(ModelUse::Chat),
+            "audio" | "image" | "moderation" | "rerank" | "stt" | "tts" | "transcribe"
+            | "video" => Some(ModelUse::Other),
+            kind => kind.contains("embed").then_some(ModelUse::Embedding),
+        });
     let can_chat = model["capabilities"]["completion_chat"].as_bool();
-    can_chat
+    stated.or(can_chat
         .filter(|can_chat| *can_chat)
-        .map(|_| ModelUse::Chat)
+        .map(|_| ModelUse::Chat))
 }
 
 fn use_by_name(name: &str) -> ModelUse {
     let name = name.to_lowercase();
     let is_of = |kind: &&OtherKind| kind.parts.iter().any(|part| name.contains(part.as_str()));
-    match KINDS.iter().find(is_of) {
+    match TABLES.kind.iter().find(is_of) {
         None => ModelUse::Chat,
         Some(kind) if kind.name == "embedding" => ModelUse::Embedding,
         Some(_) => ModelUse::Other,
@@ -135,6 +147,42 @@ fn context(model: &Value) -> Option<usize> {
     ];
     let tokens = stated.into_iter().find_map(Value::as_u64)?;
     usize::try_from(tokens).ok().filter(|tokens| *tokens > 0)
+}
+
+/// Billions of parameters as the server states them: llama.cpp as a number, Ollama as `8.0B`.
+fn stated_billions(model: &Value) -> Option<f64> {
+    let counted = model["meta"]["n_params"].as_f64().map(|count| count / 1e9);
+    let written = || {
+        let text = model["details"]["parameter_size"].as_str()?;
+        size_in(text)
+    };
+    counted.or_else(written).filter(|billions| *billions > 0.0)
+}
+
+/// Billions of parameters of a model of that name; `None` where nothing tells.
+pub fn billions_by_name(name: &str) -> Option<f64> {
+    size_in(name).or_else(|| {
+        let name = name.to_lowercase();
+        let name = name.rsplit('/').next().unwrap_or_default();
+        let rows = TABLES.model.iter();
+        let beginnings = rows.flat_map(|row| row.begins.iter().map(|it| (it, row.billions)));
+        let fitting = beginnings.filter(|(begin, _)| name.starts_with(begin.as_str()));
+        let longest = fitting.max_by_key(|(begin, _)| begin.len());
+        longest.map(|(_, billions)| billions)
+    })
+}
+
+fn size_in(name: &str) -> Option<f64> {
+    let name = name.to_lowercase();
+    let sizes = IN_NAME.captures_iter(&name).filter_map(|found| {
+        let number: f64 = found["number"].parse().ok()?;
+        let experts = found
+            .name("experts")
+            .and_then(|it| it.as_str().parse().ok());
+        let unit = if &found["unit"] == "m" { 1e-3 } else { 1.0 };
+        Some(number * experts.unwrap_or(1.0) * unit)
+    });
+    sizes.reduce(f64::max)
 }
 
 /// What a server says went wrong, in any of the shapes in use.
@@ -173,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_model_is_for_what_the_server_says_or_its_name() {
-        for kind in KINDS.iter() {
+        for kind in &TABLES.kind {
             for example in &kind.examples {
                 let found = use_by_name(example);
                 let is_embedding = kind.name == "embedding";
@@ -194,6 +242,9 @@ mod tests {
             {"id": "own-embed-chat", "type": "llm", "loaded_context_length": 8192},
             {"id": "own", "type": "embeddings"},
             {"id": "m", "meta": {"n_ctx": 2048, "n_ctx_train": 131_072}},
+            {"id": "multilingual-e5-large", "object": "model", "type": "embedding"},
+            {"id": "m", "type": "model", "task": "Embeddings"},
+            {"id": "flux", "type": "image"},
         ]});
         let listed = models(&listing);
         let uses: Vec<_> = listed
@@ -206,6 +257,9 @@ mod tests {
                 (ModelUse::Chat, Some(8192)),
                 (ModelUse::Embedding, None),
                 (ModelUse::Chat, Some(2048)),
+                (ModelUse::Embedding, None),
+                (ModelUse::Embedding, None),
+                (ModelUse::Other, None),
             ]
         );
     }
@@ -223,5 +277,31 @@ mod tests {
         ] {
             assert_eq!(error_message(&error).as_deref(), message, "{error}");
         }
+    }
+
+    #[test]
+    fn llm_the_size_of_a_model_is_read_from_its_listing_or_its_name() {
+        for (name, billions) in [
+            ("qwen2.5-coder-1.5b", Some(1.5)),
+            ("qwen3:8b", Some(8.0)),
+            ("Qwen/Qwen3-30B-A3B-Instruct", Some(30.0)),
+            ("mixtral:8x7b", Some(56.0)),
+            ("smollm2:135m", Some(0.135)),
+            ("gemma3n:e4b", Some(4.0)),
+            ("models/Llama-3.2-3B-Instruct-Q4_K_M.gguf", Some(3.0)),
+            ("llama3.2:latest", Some(3.8)),
+            ("qwen2.5-coder:latest", Some(7.0)),
+            ("phi4-mini", Some(3.8)),
+            ("gpt-4o-mini", None),
+            ("claude-sonnet-4", None),
+            ("deepseek-chat", None),
+        ] {
+            assert_eq!(billions_by_name(name), billions, "{name}");
+        }
+        let counted = json!({"id": "a", "meta": {"n_params": 1_543_714_304_u64}});
+        assert!((stated_billions(&counted).unwrap() - 1.54).abs() < 0.01);
+        let written = json!({"name": "a", "details": {"parameter_size": "8.0B"}});
+        assert_eq!(stated_billions(&written), Some(8.0));
+        assert_eq!(stated_billions(&json!({"id": "a"})), None);
     }
 }

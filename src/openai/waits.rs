@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::mpsc::Sender;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::WaitSink;
 use crate::domain::Wait;
 
 /// Shorter silence is the pace of a slow model, seconds.
@@ -19,13 +19,14 @@ const FIRST: u64 = 2;
 /// Between two lines about thinking, reading or writing.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// What one call waits for, over all its requests.
+/// What one call waits for, over all its requests. Reporting never waits itself: what is not read in time
+/// is dropped, and the next line says more.
 #[derive(Debug, Clone, Default)]
 pub struct CallWaits(Option<Arc<WaitReporter>>);
 
 #[derive(Debug)]
 struct WaitReporter {
-    out: WaitSink,
+    out: Sender<Wait>,
     /// Whether the reply comes in tokens.
     in_tokens: bool,
     last: Mutex<Last>,
@@ -97,16 +98,16 @@ struct ReadingState {
 
 impl CallWaits {
     /// For a model's tokens, reported to that sink; `None` for no reports.
-    pub fn for_tokens(out: Option<&WaitSink>) -> Self {
+    pub fn for_tokens(out: Option<&Sender<Wait>>) -> Self {
         Self::reported_to(out, true)
     }
 
     /// The same for a reply of another kind.
-    pub fn for_bytes(out: Option<&WaitSink>) -> Self {
+    pub fn for_bytes(out: Option<&Sender<Wait>>) -> Self {
         Self::reported_to(out, false)
     }
 
-    fn reported_to(out: Option<&WaitSink>, in_tokens: bool) -> Self {
+    fn reported_to(out: Option<&Sender<Wait>>, in_tokens: bool) -> Self {
         Self(out.map(|out| {
             Arc::new(WaitReporter {
                 out: out.clone(),
@@ -261,7 +262,7 @@ impl CallWaits {
 impl WaitReporter {
     fn report(&self, wait: Wait) {
         self.last.lock().wait = Some(wait);
-        self.out.report(wait);
+        let _ = self.out.try_send(wait);
     }
 
     /// Reports how far the prompt is read; false where none is being read.
@@ -291,20 +292,20 @@ impl WaitReporter {
     fn over(&self, is_over: impl Fn(&Wait) -> bool) {
         let taken_back = self.last.lock().wait.take_if(|wait| is_over(wait));
         if taken_back.is_some() {
-            self.out.report(Wait::Over);
+            let _ = self.out.try_send(Wait::Over);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::mpsc::Receiver;
+    use tokio::sync::mpsc::{Receiver, channel};
     use tokio::time::sleep;
 
     use super::*;
 
     fn reporter() -> (CallWaits, Receiver<Wait>) {
-        let (sink, waits) = WaitSink::new();
+        let (sink, waits) = channel(99);
         (CallWaits::for_tokens(Some(&sink)), waits)
     }
 
@@ -356,7 +357,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn ui_where_no_tokens_come_silence_is_of_bytes() {
-        let (sink, mut waits) = WaitSink::new();
+        let (sink, mut waits) = channel(99);
         let waiting = CallWaits::for_bytes(Some(&sink));
         let reply = sleep(Duration::from_millis(2_500));
         waiting

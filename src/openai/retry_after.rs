@@ -1,15 +1,8 @@
-//! How long to wait for a response, and before a request is made again.
+//! How long a server asks to be left alone.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-
-/// How long a whole response may take where silence of `silence` is borne with: who sends a byte now
-/// and then is alive, and may still never come to an end. A stream that goes on saying something
-/// is measured anew at each word.
-pub fn response_timeout(silence: Duration) -> Duration {
-    silence.saturating_mul(10)
-}
 
 /// What the server asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
@@ -23,23 +16,6 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
         None => until(&asked, SystemTime::now()),
     }
-}
-
-/// Half a second, doubled each time, and up to half as much again, so that clients which were
-/// turned away together do not come back together. `tried` counts from 1.
-pub fn backoff(tried: u32) -> Duration {
-    growing(Duration::from_millis(500), tried)
-}
-
-/// The same from a tenth of a second on, for a server that did not take the connection up: one that
-/// restarts is back soon, and who forgot to start it should not wait long for the error.
-pub fn reconnecting(tried: u32) -> Duration {
-    growing(Duration::from_millis(100), tried)
-}
-
-fn growing(first: Duration, tried: u32) -> Duration {
-    let base = first * 2_u32.saturating_pow(tried.clamp(1, 6) - 1);
-    base + base.mul_f64(0.5 * fastrand::f64())
 }
 
 /// A date that has passed is now.
@@ -93,22 +69,5 @@ mod tests {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770);
         let wait = until("Sun, 06 Nov 1994 08:49:37 GMT", now);
         assert_eq!(wait, Some(Duration::from_secs(7)));
-    }
-
-    #[test]
-    fn pauses_grow_and_are_never_the_same_for_all() {
-        for (is_short, half) in [(false, 250), (true, 50)] {
-            let pause = if is_short { reconnecting } else { backoff };
-            for tried in 1..=8 {
-                let base = Duration::from_millis(half) * 2_u32.pow(tried.min(6));
-                let pauses: Vec<_> = (0..20).map(|_| pause(tried)).collect();
-                assert!(
-                    pauses
-                        .iter()
-                        .all(|pause| (base..=base * 3 / 2).contains(pause))
-                );
-                assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
-            }
-        }
     }
 }

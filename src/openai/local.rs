@@ -11,12 +11,18 @@ use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::failure::SETTINGS;
+use super::address::{Address, Variables};
+use super::models::{ListedModel, ModelUse, models};
 use super::server::Servers;
 use crate::files::read_own_file;
-use crate::http::{ListedModel, ModelUse, Site, models};
 use crate::text::one_line;
 
+/// No setting names these addresses.
+const NOWHERE: Variables = Variables {
+    base_url: "",
+    api_key: None,
+    model: None,
+};
 /// How long one port is asked, its connection included.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// A longer listing is none.
@@ -41,8 +47,8 @@ pub struct LocalServer {
 /// servers' table, the user's rows of that folder first; the error is one line about their file.
 pub async fn local_servers(folder: Option<&Path>) -> Result<Vec<LocalServer>, String> {
     let servers = read_own_file(folder, "servers.toml", Servers::with_user_rows)?;
-    let site = Site::new("http://127.0.0.1/v1", None, &SETTINGS);
-    let client = site.and_then(|site| site.client());
+    let address = Address::new("http://127.0.0.1/v1", None, &NOWHERE);
+    let client = address.and_then(|address| address.client());
     let client = client.map_err(|trouble| trouble.to_string())?;
     let asked = servers.with_local_ports().into_iter();
     let asked = asked.map(async |(row, port)| {
