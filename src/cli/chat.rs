@@ -136,7 +136,7 @@ pub(super) struct Demo {
 }
 
 /// What each sample shows, by the way it goes.
-const ABOUT: [(&str, &str); 6] = [
+const ABOUT: [(&str, &str); 7] = [
     (
         "chitchat",
         "Small talk goes straight to the answer: one {call} instead of four, and no search.",
@@ -149,6 +149,11 @@ const ABOUT: [(&str, &str); 6] = [
         "complex · rule",
         "A comparison takes the whole path, but whole files that it names need no grading: a rule \
          approves them.",
+    ),
+    (
+        "few_context",
+        "One or two passages need no grading either. The fourth rule, high_vector_score, needs a model: \
+         offline no search is one by meaning alone.",
     ),
     (
         "complex · graded",

@@ -5,7 +5,7 @@
 //! that people run this for.
 
 use std::env;
-use std::io::{self, IsTerminal, Write, stderr, stdin, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::path::Path;
 
 use clap::Args;
@@ -14,8 +14,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::chat::own_files;
 use super::interruption::interruptible;
-use super::output::{CommandFailure, print_text};
-use crate::config::{Environment, ListedSetting, Origin, Overrides, Settings, Survey, survey};
+use super::output::{CommandFailure, print_text, terminal_width};
+use crate::config::{Environment, ListedSetting, Origin, Overrides, Settings, survey};
 use crate::engine::doctor::{Check, ExaminationProgress, Status, examine};
 use crate::text::{duration, one_line, plural};
 use crate::tui::{ColorDepth, LEAST, check_keymap, check_theme};
@@ -40,49 +40,43 @@ pub(super) struct CommandLine<'a> {
 pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), CommandFailure> {
     let survey = survey(&Environment::read(given.env_file), &given.overrides);
     let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics::start);
-    let mut report = DoctorReport::new(!doctor.json);
-    report.settings(&survey.listed);
+    let mut printer = Printer::new();
+    if !doctor.json {
+        print_text(printer.settings(&survey.listed))?;
+    }
     let checks = interruptible(async |cancel| {
-        let mut checks = Vec::new();
-        let mut written = Ok(());
-        let mut show = |progress: ExaminationProgress| {
-            if written.is_ok() {
-                written = report.progress(&progress);
-            }
-            if let ExaminationProgress::Checked(check) = progress {
+        let (mut checks, mut written) = (Vec::new(), Ok(()));
+        let mut show = |progress: ExaminationProgress| match progress {
+            ExaminationProgress::Waiting(what) => printer.wait_for(&format!("  trying {what} …")),
+            ExaminationProgress::Checked(check) => {
+                printer.wait_for("");
+                if !doctor.json && written.is_ok() {
+                    written = print_text(printer.check(&check));
+                }
                 checks.push(check);
             }
         };
-        tokio::select! {
-            () = examine(&survey, &mut show) => {}
-            () = cancel.cancelled() => {
-                report.erase_waiting();
-                return Err(CommandFailure::interrupted());
-            }
+        let examined = cancel.run_until_cancelled(examine(&survey, &mut show));
+        if examined.await.is_none() {
+            printer.wait_for("");
+            return Err(CommandFailure::interrupted());
         }
         let own = survey.settings.as_ref().map(check_own_files);
-        for check in own.into_iter().flatten().chain(check_terminal()) {
-            show(ExaminationProgress::Checked(check));
-        }
+        let own = own.into_iter().flatten().chain(check_terminal());
+        own.for_each(|check| show(ExaminationProgress::Checked(check)));
         written?;
         Ok(checks)
     })?;
-    let result = if doctor.json {
-        super::output::print_json(&as_json(&survey.listed, &checks))
+    if doctor.json {
+        super::output::print_json(&as_json(&survey.listed, &checks))?;
     } else {
-        report.summary(&checks)
-    };
-    end(&survey, &checks, result)
-}
-
-/// A setting that cannot be used ends every command in the same way; else what is broken does.
-fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(), CommandFailure> {
-    written?;
+        print_text(format!("\n{}\n", printer.wrap(&summary(&checks), 0)))?;
+    }
+    // A setting that cannot be used ends every command in the same way; else what is broken does.
     if let Some(error) = survey.refused.first() {
         return Err(CommandFailure::usage(error));
     }
-    let is_broken = |check: &&Check| check.status == Status::Broken;
-    let broken: Vec<&Check> = checks.iter().filter(is_broken).collect();
+    let broken: Vec<&Check> = with_status(&checks, Status::Broken).collect();
     match broken.first() {
         None => Ok(()),
         Some(first) => Err(CommandFailure::failed(format!(
@@ -97,26 +91,25 @@ fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(),
 /// One check for each file of themes and keys that is wrong, and one for those that are read.
 fn check_own_files(settings: &Settings) -> Vec<Check> {
     let own = own_files(settings);
-    let wrong = |what: String| Check::note("unused", what, "correct that file, or remove it");
-    let mut checks: Vec<Check> = own.unreadable.into_iter().map(wrong).collect();
-    let (mut read, mut mistakes) = (Vec::new(), Vec::new());
+    let (mut read, mut wrong) = (Vec::new(), own.unreadable);
     for (name, source) in &own.themes {
+        let file = format!("themes/{name}.toml");
         match check_theme(source) {
-            Ok(()) => read.push(format!("themes/{name}.toml")),
-            Err(why) => mistakes.push(format!("themes/{name}.toml: {why}")),
+            Ok(()) => read.push(file),
+            Err(why) => wrong.push(format!("{file}: {why}")),
         }
     }
     match own.keymap.as_deref().map(check_keymap) {
         Some(Ok(())) => read.push("keymap.toml".to_owned()),
-        Some(Err(why)) => mistakes.push(why),
+        Some(Err(why)) => wrong.push(why),
         None => {}
     }
-    checks.extend(mistakes.into_iter().map(wrong));
-    if !read.is_empty() {
-        checks.push(Check::ok("read", read.join(", ")));
-    }
-    let checks = checks.into_iter();
-    checks.map(|check| check.in_area("own files")).collect()
+    let wrong = wrong.into_iter();
+    let wrong = wrong.map(|what| Check::note("unused", what, "correct that file, or remove it"));
+    let read = (!read.is_empty()).then(|| Check::ok("read", read.join(", ")));
+    let area = "own files";
+    let checks = wrong.chain(read).map(|check| Check { area, ..check });
+    checks.collect()
 }
 
 // How an examination looks: on a terminal in its width and with colours, in a pipe one line a
@@ -127,170 +120,119 @@ const WIDEST: usize = 100;
 const NARROWEST: usize = 30;
 /// Where the text of a check begins: behind the longest mark.
 const INDENT: usize = 9;
+const BOLD: &str = "1";
+const FAINT: &str = "2";
 
 /// What has been shown so far.
-struct DoctorReport {
-    /// `false` where one object comes at the end.
-    is_text: bool,
+struct Printer {
     /// `None` is as long as it gets.
     width: Option<usize>,
-    colour: bool,
+    has_colours: bool,
     area: &'static str,
     /// Whether a terminal shows what is being waited for.
     is_watched: bool,
 }
 
-#[derive(Clone, Copy)]
-enum Tone {
-    Strong,
-    Faint,
-    Mark(Status),
-}
-
-impl DoctorReport {
-    fn new(is_text: bool) -> Self {
-        let is_terminal = stdout().is_terminal();
-        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let columns = crossterm::terminal::size().map(|(columns, _)| usize::from(columns));
+impl Printer {
+    fn new() -> Self {
+        let is_dumb = matches!(variable("TERM").as_str(), "" | "dumb");
         Self {
-            is_text,
-            width: match columns {
-                Ok(columns) if is_terminal => Some(columns.clamp(NARROWEST, WIDEST)),
-                _ => None,
-            },
-            colour: is_terminal && !is_dumb && !is_set("NO_COLOR"),
+            width: terminal_width().map(|columns| columns.clamp(NARROWEST, WIDEST)),
+            has_colours: stdout().is_terminal() && !is_dumb && variable("NO_COLOR").is_empty(),
             area: "",
             is_watched: stderr().is_terminal() && !is_dumb,
         }
     }
 
     /// The settings, and where each is from.
-    fn settings(&mut self, settings: &[ListedSetting]) {
-        if !self.is_text {
-            return;
-        }
+    fn settings(&mut self, settings: &[ListedSetting]) -> String {
         let mut text = self.heading("settings");
         for one in settings {
+            // A file may be called anything.
+            let origin = || one_line(&one.origin.to_string(), 300);
             let (value, from) = match (&one.value, one.unset) {
-                (Some(value), _) => (value.as_str(), origin(one)),
+                (Some(value), _) => (value.as_str(), origin()),
                 (None, Some(means)) => ("not set", means.to_owned()),
-                (None, None) => ("not set", origin(one)),
+                (None, None) => ("not set", origin()),
             };
-            let line = format!("  {}: {value} ({from})", one.name);
-            let line = self.wrapped(&line, 4);
-            text.push_str(&match one.origin {
-                Origin::Default => self.toned(Tone::Faint, &line),
+            let line = self.wrap(&format!("  {}: {value} ({from})", one.name), 4);
+            text += &match one.origin {
+                Origin::Default => self.paint(FAINT, &line),
                 _ => line,
-            });
+            };
             text.push('\n');
         }
-        // Whether the reader is gone shows with the next line.
-        let _ = print_text(text);
+        text
     }
 
-    /// What is going on, or what was found.
-    fn progress(&mut self, progress: &ExaminationProgress) -> io::Result<()> {
-        self.erase_waiting();
-        match progress {
-            ExaminationProgress::Waiting(what) => {
-                if self.is_watched {
-                    let _ = write!(stderr(), "  trying {what} …");
-                    let _ = stderr().flush();
-                }
-                Ok(())
-            }
-            ExaminationProgress::Checked(_) if !self.is_text => Ok(()),
-            ExaminationProgress::Checked(check) => {
-                let mut text = String::new();
-                if check.area != self.area {
-                    text = self.heading(check.area);
-                }
-                text.push_str(&self.line(check));
-                print_text(text)
-            }
-        }
-    }
-
-    /// Erases the line that says what is being waited for.
-    fn erase_waiting(&self) {
+    /// Shows what is waited for in the place of what was before.
+    fn wait_for(&self, line: &str) {
         if self.is_watched {
-            let _ = write!(stderr(), "\r\u{1b}[K");
+            let _ = write!(stderr(), "\r\u{1b}[K{line}");
             let _ = stderr().flush();
         }
-    }
-
-    /// How it is altogether, and what to do next.
-    fn summary(&self, checks: &[Check]) -> io::Result<()> {
-        print_text(format!("\n{}\n", self.wrapped(&summary(checks), 0)))
     }
 
     fn heading(&mut self, area: &'static str) -> String {
         let gap = if self.area.is_empty() { "" } else { "\n" };
         self.area = area;
-        format!("{gap}{}\n", self.toned(Tone::Strong, area))
+        format!("{gap}{}\n", self.paint(BOLD, area))
     }
 
-    fn line(&self, check: &Check) -> String {
+    /// What was found of one thing, below the name of its area.
+    fn check(&mut self, check: &Check) -> String {
+        let mut text = String::new();
+        if check.area != self.area {
+            text = self.heading(check.area);
+        }
         let took = check.ms.map(|ms| format!(" ({})", duration(ms)));
         let took = took.unwrap_or_default();
         let mark = check.status.as_str();
         let line = format!("  {mark:<6} {}: {}{took}", check.name, check.detail);
-        let line = self.wrapped(&line, INDENT);
-        let marked = self.toned(Tone::Mark(check.status), mark);
-        let mut text = format!("{}\n", line.replacen(mark, &marked, 1));
+        let colour = match check.status {
+            Status::Ok => "32",
+            Status::Note => "33",
+            Status::Broken => "1;31",
+        };
+        let line = self.wrap(&line, INDENT);
+        text += &line.replacen(mark, &self.paint(colour, mark), 1);
+        text.push('\n');
         if let Some(next) = &check.next {
-            let next = format!("{:INDENT$}→ {next}", "");
-            text.push_str(&self.wrapped(&next, INDENT + 2));
+            text += &self.wrap(&format!("{:INDENT$}→ {next}", ""), INDENT + 2);
             text.push('\n');
         }
         text
     }
 
-    /// Cut between words, every further line behind so many spaces. A word that is too long, such
+    /// Cuts between words, every further line behind so many spaces. A word that is too long, such
     /// as a path, stays whole, so that it can be copied.
-    fn wrapped(&self, line: &str, indent: usize) -> String {
-        let Some(width) = self.width else {
-            return line.to_owned();
-        };
-        let begin = line.len() - line.trim_start().len();
-        let mut text = line[..begin].to_owned();
-        let (mut used, mut is_first) = (begin, true);
-        for word in line[begin..].split(' ') {
+    fn wrap(&self, line: &str, indent: usize) -> String {
+        let width = self.width.unwrap_or(usize::MAX);
+        let (mut text, mut used) = (String::new(), 0);
+        for word in line.split(' ') {
             let wide = word.width();
-            if !is_first && used + 1 + wide > width {
-                text.push('\n');
-                text.push_str(&" ".repeat(indent));
+            if used > indent && used + wide > width {
+                text.truncate(text.trim_end().len());
+                text = text + "\n" + &" ".repeat(indent);
                 used = indent;
-            } else if !is_first {
-                text.push(' ');
-                used += 1;
             }
-            text.push_str(word);
-            used += wide;
-            is_first = false;
+            text = text + word + " ";
+            used += wide + 1;
         }
+        text.pop();
         text
     }
 
-    fn toned(&self, tone: Tone, text: &str) -> String {
-        if !self.colour {
+    fn paint(&self, code: &str, text: &str) -> String {
+        if !self.has_colours {
             return text.to_owned();
         }
-        let code = match tone {
-            Tone::Strong => "1",
-            Tone::Faint => "2",
-            Tone::Mark(Status::Ok) => "32",
-            Tone::Mark(Status::Note) => "33",
-            Tone::Mark(Status::Broken) => "1;31",
-        };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 }
 
 /// Everything as one object; `ok` is whether nothing is broken.
 fn as_json(settings: &[ListedSetting], checks: &[Check]) -> Value {
-    let is_broken = checks.iter().any(|check| check.status == Status::Broken);
     let settings = settings.iter().map(|one| {
         json!({
             "name": one.name,
@@ -299,7 +241,7 @@ fn as_json(settings: &[ListedSetting], checks: &[Check]) -> Value {
         })
     });
     json!({
-        "ok": !is_broken,
+        "ok": with_status(checks, Status::Broken).next().is_none(),
         "version": env!("CARGO_PKG_VERSION"),
         "summary": summary(checks),
         "checks": checks,
@@ -307,21 +249,20 @@ fn as_json(settings: &[ListedSetting], checks: &[Check]) -> Value {
     })
 }
 
-/// A file may be called anything.
-fn origin(setting: &ListedSetting) -> String {
-    one_line(&setting.origin.to_string(), 300)
+fn with_status(checks: &[Check], status: Status) -> impl Iterator<Item = &Check> {
+    checks.iter().filter(move |check| check.status == status)
 }
 
+/// How it is altogether, and what to do next.
 fn summary(checks: &[Check]) -> String {
-    let of = |status| checks.iter().filter(move |check| check.status == status);
-    let notes = match of(Status::Note).count() {
+    let notes = match with_status(checks, Status::Note).count() {
         0 => String::new(),
         count => format!(", {}", plural(count, "note")),
     };
-    match of(Status::Broken).next() {
+    match with_status(checks, Status::Broken).next() {
         Some(first) => format!(
             "{} broken{notes}. Next, for {} ({}): {}",
-            of(Status::Broken).count(),
+            with_status(checks, Status::Broken).count(),
             first.name,
             first.area,
             first.next.as_deref().unwrap_or_default()
@@ -335,27 +276,30 @@ fn summary(checks: &[Check]) -> String {
 
 /// The terminal that this runs in, as the screen will find it.
 fn check_terminal() -> Vec<Check> {
+    let term = variable("TERM");
     let mut checks = Vec::new();
     if stdin().is_terminal() && stdout().is_terminal() {
-        checks.push(check_screen(
-            crossterm::terminal::size().ok(),
-            &variable("TERM"),
-        ));
-        checks.push(check_colours(&variable("COLORTERM"), &variable("TERM")));
+        checks.push(check_screen(crossterm::terminal::size().ok(), &term));
+        let colours = match ColorDepth::from_variables(&variable("COLORTERM"), &term) {
+            _ if !variable("NO_COLOR").is_empty() => "none, because NO_COLOR is set",
+            ColorDepth::True => "all",
+            ColorDepth::Indexed => "256, by what COLORTERM and TERM say",
+            ColorDepth::Sixteen => "sixteen, by what COLORTERM and TERM say",
+            ColorDepth::None => "none, by what TERM says",
+        };
+        checks.push(Check::ok("colours", colours));
     } else {
-        checks.push(Check::note(
-            "screen",
-            "this is not a terminal, so that the screen could not be checked",
-            "run kb-agent doctor in the terminal that you use",
-        ));
+        let line = "this is not a terminal, so that the screen could not be checked";
+        let next = "run kb-agent doctor in the terminal that you use";
+        checks.push(Check::note("screen", line, next));
     }
     if cfg!(unix) {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"];
-        let set = names.map(|name| (name, variable(name)));
-        checks.push(check_locale(&set));
+        checks.push(check_locale(&names.map(|name| (name, variable(name)))));
     }
-    let checks = checks.into_iter();
-    checks.map(|check| check.in_area("terminal")).collect()
+    let area = "terminal";
+    let checks = checks.into_iter().map(|check| Check { area, ..check });
+    checks.collect()
 }
 
 /// Empty when it is not set.
@@ -365,20 +309,14 @@ fn variable(name: &str) -> String {
 
 fn check_screen(size: Option<(u16, u16)>, term: &str) -> Check {
     const NAME: &str = "screen";
-    if cfg!(unix) && (term.is_empty() || term == "dumb") {
-        let value = if term.is_empty() { "not set" } else { "'dumb'" };
-        return Check::note(
-            NAME,
-            format!("TERM is {value}: the screen cannot be drawn"),
-            "set TERM to what your terminal is, such as xterm-256color, or use kb-agent ask",
-        );
+    if cfg!(unix) && matches!(term, "" | "dumb") {
+        let line = format!("TERM is '{term}': the screen cannot be drawn");
+        let next = "set TERM to what your terminal is, such as xterm-256color, or use kb-agent ask";
+        return Check::note(NAME, line, next);
     }
     let Some((columns, rows)) = size else {
-        return Check::note(
-            NAME,
-            "the terminal does not tell its size",
-            "use kb-agent ask, or another terminal",
-        );
+        let line = "the terminal does not tell its size";
+        return Check::note(NAME, line, "use kb-agent ask, or another terminal");
     };
     let line = format!("{columns}×{rows} cells, TERM is '{term}'");
     if columns < LEAST.0 || rows < LEAST.1 {
@@ -388,52 +326,28 @@ fn check_screen(size: Option<(u16, u16)>, term: &str) -> Check {
     Check::ok(NAME, line)
 }
 
-fn check_colours(colorterm: &str, term: &str) -> Check {
-    let line = if variable("NO_COLOR").is_empty() {
-        match ColorDepth::from_variables(colorterm, term) {
-            ColorDepth::True => "all",
-            ColorDepth::Indexed => "256, by what COLORTERM and TERM say",
-            ColorDepth::Sixteen => "sixteen, by what COLORTERM and TERM say",
-            ColorDepth::None => "none, by what TERM says",
-        }
-    } else {
-        "none, because NO_COLOR is set"
-    };
-    Check::ok("colours", line)
-}
-
 /// The first that is set counts.
 fn check_locale(set: &[(&str, String)]) -> Check {
     const NAME: &str = "characters";
-    let (name, value) = match set.iter().find(|(_, value)| !value.is_empty()) {
-        Some((name, value)) => (*name, value.as_str()),
-        None => ("LANG", ""),
-    };
-    let plain = value.to_lowercase().replace('-', "");
-    if plain.contains("utf8") {
+    let first = set.iter().find(|(_, value)| !value.is_empty());
+    let (name, value) = first.map_or(("LANG", ""), |(name, value)| (*name, value.as_str()));
+    if value.to_lowercase().replace('-', "").contains("utf8") {
         return Check::ok(NAME, format!("UTF-8, by {name}"));
     }
-    let locale = if value.is_empty() {
-        "no locale is set".to_owned()
-    } else {
-        format!("{name} is '{value}', which is not UTF-8")
-    };
-    Check::note(
-        NAME,
-        format!("{locale}: borders and other scripts may look wrong"),
-        format!("export {name}=C.UTF-8"),
-    )
+    let line = format!(
+        "{name} is '{value}', which is not UTF-8: borders and other scripts may look wrong"
+    );
+    Check::note(NAME, line, format!("export {name}=C.UTF-8"))
 }
 
 #[cfg(test)]
 mod report_tests {
     use super::*;
 
-    fn narrow(width: Option<usize>) -> DoctorReport {
-        DoctorReport {
-            is_text: true,
+    fn printer(width: Option<usize>) -> Printer {
+        Printer {
             width,
-            colour: false,
+            has_colours: false,
             area: "",
             is_watched: false,
         }
@@ -446,21 +360,25 @@ mod report_tests {
             "'qwen3' is none of the models listed (12), and that is a long line",
             "set KB_AGENT_LLM_MODEL to one that is, such as qwen3:8b, qwen3:14b",
         );
-        assert_eq!(narrow(None).line(&check).lines().count(), 2);
-        let text = narrow(Some(40)).line(&check);
+        assert_eq!(printer(None).check(&check).lines().count(), 2);
+        let text = printer(Some(40)).check(&check);
         assert!(text.lines().all(|line| line.width() <= 40), "{text}");
         let further = text.lines().filter(|line| line.starts_with("         "));
         assert_eq!(further.count(), text.lines().count() - 1, "{text}");
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(words(&text), words(&narrow(None).line(&check)));
+        assert_eq!(words(&text), words(&printer(None).check(&check)));
     }
 
     #[test]
     fn the_summary_says_what_to_do_first() {
         let ok = Check::ok("contents", "12 documents");
         let note = Check::note("files", "1 new", "nothing");
-        let first = Check::broken("reach", "refused", "start the server").in_area("endpoint");
-        let second = Check::broken("disk", "0 MB", "make room").in_area("storage");
+        let broken = |area, name, next| Check {
+            area,
+            ..Check::broken(name, crate::text::Trouble::new("refused", next))
+        };
+        let first = broken("endpoint", "reach", "start the server");
+        let second = broken("storage", "disk", "make room");
         assert!(summary(&[ok.clone(), note.clone()]).starts_with("Nothing is broken, 1 note."));
         assert_eq!(
             summary(&[ok, note, first, second]),

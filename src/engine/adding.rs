@@ -13,9 +13,9 @@ use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use super::knowledge::{BuiltInModels, is_demo, open_with, update_words};
-use crate::agent::ports::{Caveat, NarrowedTools, ToolError, Toolbox, WaitSink};
+use crate::agent::ports::{NarrowedTools, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
-use crate::domain::{Evidence, Question, SearchedBase, ToolCall};
+use crate::domain::{Evidence, SearchedBase, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
 use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
@@ -41,7 +41,8 @@ impl CurrentBase {
     }
 }
 
-/// The tools over the base that is searched now; a run ends over the one that it began with.
+/// The tools over the base that is searched now. What narrows them for a question are those over the base of that
+/// moment: a run ends over the one that it began with.
 pub(super) struct CurrentTools(pub(super) CurrentBase);
 
 #[async_trait]
@@ -64,18 +65,6 @@ impl Toolbox for CurrentTools {
         Ok(Some(narrowed.unwrap_or_else(|| {
             NarrowedTools::unlimited(Arc::new(tools), question.to_owned())
         })))
-    }
-
-    async fn absent_words(&self, words: &[String]) -> Vec<String> {
-        KbToolbox::new(self.0.get()).absent_words(words).await
-    }
-
-    async fn spoken_of(&self, question: &Question) -> Option<Vec<String>> {
-        KbToolbox::new(self.0.get()).spoken_of(question).await
-    }
-
-    async fn caveats(&self) -> Vec<Caveat> {
-        KbToolbox::new(self.0.get()).caveats().await
     }
 }
 

@@ -30,35 +30,18 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Looks into the base and tells the screen, beside the task that keeps the index up to date: also where
 /// that is stopped, or broke off.
 pub(super) struct Contents {
-    base: CurrentBase,
-    adding: Arc<Adding>,
-    updates: mpsc::Sender<Update>,
-    samples: Option<Arc<MakeSamples>>,
+    pub(super) base: CurrentBase,
+    pub(super) adding: Arc<Adding>,
+    pub(super) updates: mpsc::Sender<Update>,
+    /// Makes the questions to try; without it there are none.
+    pub(super) samples: Option<Arc<MakeSamples>>,
     /// Once a question was asked none is needed to try.
-    is_asked: CancellationToken,
+    pub(super) is_asked: CancellationToken,
     /// What is not in the index. Whoever waits for its change looks again.
-    left_out: watch::Sender<LeftOut>,
+    pub(super) left_out: watch::Sender<LeftOut>,
 }
 
 impl Contents {
-    /// `samples` makes the questions to try until a question is asked; without it there are none.
-    pub(super) fn new(
-        base: CurrentBase,
-        adding: Arc<Adding>,
-        updates: mpsc::Sender<Update>,
-        samples: Option<Arc<MakeSamples>>,
-        is_asked: CancellationToken,
-    ) -> Self {
-        Self {
-            base,
-            adding,
-            updates,
-            samples,
-            is_asked,
-            left_out: watch::Sender::new(LeftOut::default()),
-        }
-    }
-
     /// Files are not in the index now, which is to be reported with what is.
     pub(super) fn leave_out(&self, skipped: &[Skipped]) {
         let as_text = |skipped: &Skipped| {
@@ -77,79 +60,57 @@ impl Contents {
         self.left_out.send_modify(|_| {});
     }
 
-    /// Looks at once, and again after each change, until `end`.
+    /// Looks at once, and again after each change, until `end` or the end of the screen.
     pub(super) async fn follow(&self, end: &CancellationToken) {
         end.run_until_cancelled(self.send_each()).await;
     }
 
-    async fn send_each(&self) {
+    async fn send_each(&self) -> Option<()> {
         let mut changes = self.left_out.subscribe();
-        let mut known: Option<(Arc<KnowledgeBase>, (u64, LeftOut))> = None;
-        let mut samples = None;
+        let (mut known, mut samples) = (None, None);
         loop {
             let base = self.base.get();
-            let state = (base.revision(), changes.borrow_and_update().clone());
-            let is_known = known
-                .as_ref()
-                .is_some_and(|(at, before)| Arc::ptr_eq(at, &base) && *before == state);
-            if !is_known {
+            let left_out = changes.borrow_and_update().clone();
+            let state = (ByAddress(Arc::clone(&base)), base.revision(), left_out);
+            if known.as_ref() != Some(&state) {
                 let mut next = Instant::now();
-                if let Some(mut contents) = self.look(&base, &state.1, &mut samples).await {
-                    if !self.is_current(&base) {
-                        continue;
-                    }
+                if let Some(mut contents) = self.look(&base, &state.2, &mut samples).await {
+                    known = Some(state);
                     if !contents.kinds.is_empty() {
                         next += LOOK_EVERY;
                     }
-                    known = Some((Arc::clone(&base), state));
-                    if !self.send(contents.clone()).await {
-                        return;
-                    }
+                    self.send(&base, contents.clone()).await?;
                     if contents.samples_are_sought {
                         samples = self.make(&base).await;
-                        if !self.is_current(&base) {
-                            continue;
-                        }
                         contents.samples_are_sought = false;
                         contents.samples = Some(questions(samples.as_ref()));
-                        if !self.send(contents).await {
-                            return;
-                        }
+                        self.send(&base, contents).await?;
                     }
                 } else if known.is_none() {
                     // Who waits for it waits no longer.
-                    self.send(KnowledgeContents::default()).await;
+                    self.send(&base, KnowledgeContents::default()).await?;
                 }
                 sleep_until(next).await;
             }
-            if changes.changed().await.is_err() {
-                return;
-            }
+            changes.changed().await.ok()?;
         }
     }
 
-    /// Whether no other base has taken its place meanwhile.
-    fn is_current(&self, base: &Arc<KnowledgeBase>) -> bool {
-        Arc::ptr_eq(base, &self.base.get())
-    }
-
-    /// `false` where the screen is gone.
-    async fn send(&self, contents: KnowledgeContents) -> bool {
-        self.updates.send(Update::Contents(contents)).await.is_ok()
+    /// Sends what a base holds, unless another took its place meanwhile; `None` where the screen is gone.
+    async fn send(&self, base: &Arc<KnowledgeBase>, contents: KnowledgeContents) -> Option<()> {
+        if !Arc::ptr_eq(base, &self.base.get()) {
+            self.may_have_changed();
+            return Some(());
+        }
+        self.updates.send(Update::Contents(contents)).await.ok()
     }
 
     /// Makes questions to try; `None` where that failed, or is not wanted any more.
     async fn make(&self, base: &Arc<KnowledgeBase>) -> Option<Samples> {
         let (make_samples, base) = (self.samples.clone()?, Arc::clone(base));
-        let made = tokio::select! {
-            biased;
-            () = self.is_asked.cancelled() => return None,
-            made = blocking(move |cancel: &CancellationToken| make_samples(&base, cancel)) => made,
-        };
+        let make = blocking(move |cancel: &CancellationToken| make_samples(&base, cancel));
         // A panic has been reported by the hook; the documents are read all the same.
-        made.ok()?
-            .inspect_err(|error| tracing::debug!(%error, "there are no questions to try"))
-            .ok()
+        self.is_asked.run_until_cancelled(make).await?.ok()?.ok()
     }
 
     /// What the base holds, with the samples as long as they are true: so no digit means another question.
@@ -180,15 +141,21 @@ impl Contents {
             };
             Ok::<_, KbError>((contents, samples))
         };
-        match blocking(look).await {
-            Ok(Ok((contents, kept))) => {
-                *samples = kept;
-                return Some(contents);
-            }
-            Ok(Err(error)) => tracing::debug!(%error, "what the base holds is not known"),
-            Err(error) => tracing::debug!(%error, "looking what the base holds broke off"),
-        }
-        None
+        let looked = blocking(look).await.map_err(|error| error.to_string());
+        let looked = looked.and_then(|looked| looked.map_err(|error| error.to_string()));
+        let log = |error: &String| tracing::debug!(%error, "what the base holds is not known");
+        let (contents, kept) = looked.inspect_err(log).ok()?;
+        *samples = kept;
+        Some(contents)
+    }
+}
+
+/// A base that is the same as itself alone.
+struct ByAddress(Arc<KnowledgeBase>);
+
+impl PartialEq for ByAddress {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -362,10 +329,14 @@ mod tests {
         let nothing: [(&str, &str); 0] = [];
         let environment = Environment::from_pairs(nothing);
         let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
-        let adding = Adding::new(&settings, BuiltInModels::new());
-        let base = CurrentBase::new(Arc::clone(base));
-        let is_asked = CancellationToken::new();
-        Contents::new(base, Arc::new(adding), updates, samples, is_asked)
+        Contents {
+            base: CurrentBase::new(Arc::clone(base)),
+            adding: Arc::new(Adding::new(&settings, BuiltInModels::new())),
+            updates,
+            samples,
+            is_asked: CancellationToken::new(),
+            left_out: watch::Sender::default(),
+        }
     }
 
     fn write(base: &KnowledgeBase, docs: &Path, name: &str, text: &str) {

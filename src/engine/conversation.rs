@@ -6,8 +6,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::contents::Contents;
 use super::indexing::Indexing;
@@ -55,12 +56,10 @@ impl EngineChannels {
 
 /// Everything that goes on behind one screen; ends with [`Conversation::end`].
 pub struct Conversation {
-    reading: tokio::task::JoinHandle<()>,
-    worker: tokio::task::JoinHandle<()>,
-    starting: tokio::task::JoinHandle<()>,
-    sessions: tokio::task::JoinHandle<()>,
+    tasks: TaskTracker,
     dialogue: CurrentDialogue,
-    indexing: tokio::task::JoinHandle<()>,
+    /// A server may take its time, and is not waited for.
+    _choosing: AbortOnDropHandle<()>,
     end: CancellationToken,
     audit: JoinHandle<()>,
     engine: Engine,
@@ -81,35 +80,35 @@ impl Conversation {
     pub fn start(ends: EngineChannels, mut engine: Engine) -> Result<Self, EngineError> {
         let EngineChannels { received, updates } = ends;
         let (events, audit) = engine.audited(updates.clone())?;
+        let tasks = TaskTracker::new();
         let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);
-        let (tasks, to_do) = mpsc::channel(COMMANDS_IN_FLIGHT);
+        let (session_tasks, to_do) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (index, asked_of_index) = mpsc::channel(COMMANDS_IN_FLIGHT);
+        let (models, asked_of_models) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let is_asked = CancellationToken::new();
         let (sink, waits) = WaitSink::new();
         let worker = Worker::new(engine.agent.clone(), asked, events, sink);
         let to = Receivers {
             agent: questions,
             is_asked: is_asked.clone(),
-            sessions: tasks,
+            sessions: session_tasks,
             index,
             log: engine.audit_log.path.clone(),
             config_dir: engine.config_dir.clone(),
             tools: engine.agent.ports.tools.clone(),
-            models: ModelChooser::new(
-                engine.thinking.endpoint.clone(),
-                engine.local.take(),
-                worker.reasoner(),
-                updates.clone(),
-            ),
+            models,
         };
+        let endpoint = engine.thinking.endpoint.clone();
+        let chooser = ModelChooser::new(endpoint, engine.local.take(), worker.reasoner());
+        let choosing = tokio::spawn(chooser.run(asked_of_models, updates.clone()));
         let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
-        let reading = tokio::spawn(reading);
-        let starting = tokio::spawn(forward_waits(waits, updates.clone()));
+        tasks.spawn(reading);
+        tasks.spawn(forward_waits(waits, updates.clone()));
         let dialogue = worker.dialogue();
         if let Some(said_before) = engine.said_before.take() {
             *dialogue.lock() = said_before;
         }
-        let worker = tokio::spawn(worker.run());
+        tasks.spawn(worker.run());
         let sessions = Sessions {
             log: engine.audit_log.path.clone(),
             exports: engine.exports.clone(),
@@ -118,18 +117,19 @@ impl Conversation {
             knowledge: engine.knowledge.clone(),
             updates: updates.clone(),
         };
-        let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));
+        tasks.spawn_blocking(move || sessions.run(to_do));
         let samples = (!engine.profile.is_demo).then(|| {
             let (base, limits) = (engine.knowledge.clone(), engine.agent.limits);
             sample_maker(Handle::current(), base, limits)
         });
-        let contents = Contents::new(
-            engine.knowledge.clone(),
-            engine.adding.clone(),
-            updates.clone(),
+        let contents = Contents {
+            base: engine.knowledge.clone(),
+            adding: engine.adding.clone(),
+            updates: updates.clone(),
             samples,
             is_asked,
-        );
+            left_out: watch::Sender::default(),
+        };
         let indexing = Indexing {
             base: engine.knowledge.clone(),
             adding: engine.adding.clone(),
@@ -138,14 +138,12 @@ impl Conversation {
             contents: Arc::new(contents),
         };
         let end = CancellationToken::new();
-        let indexing = tokio::spawn(indexing.run(asked_of_index, end.clone()));
+        tasks.spawn(indexing.run(asked_of_index, end.clone()));
+        tasks.close();
         Ok(Self {
-            reading,
-            worker,
-            starting,
-            sessions,
+            tasks,
             dialogue,
-            indexing,
+            _choosing: AbortOnDropHandle::new(choosing),
             end,
             audit,
             engine,
@@ -166,13 +164,9 @@ impl Conversation {
         self.end.cancel();
         let audit = self.audit;
         let in_order = async {
-            let _ = self.reading.await;
-            let _ = self.worker.await;
-            let _ = self.starting.await;
             // The run's last event is what this waits for, before anything else.
             let _ = tokio::task::spawn_blocking(move || audit.join()).await;
-            let _ = self.sessions.await;
-            let _ = self.indexing.await;
+            self.tasks.wait().await;
             self.engine.end().await;
         };
         if tokio::time::timeout(IN_ORDER, in_order).await.is_err() {

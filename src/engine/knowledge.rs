@@ -25,8 +25,7 @@ use crate::text::OrTrouble;
 /// Opens the knowledge base that the settings name, the bundled demo when they name none, with
 /// the embedding that they name. Blocks while an embedding endpoint is asked for its model.
 pub fn open_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, &BuiltInModels::new())?;
-    open(settings, embedder)
+    open_with(settings, &BuiltInModels::new(), &[])
 }
 
 /// A base over other folders than those that the settings name, with their embedding; in the store
@@ -75,9 +74,8 @@ pub(super) async fn open_beside(
     settings: &Settings,
     built_in: BuiltInModels,
 ) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, &built_in)?;
     let settings = settings.clone();
-    tokio::task::spawn_blocking(move || open(&settings, embedder))
+    tokio::task::spawn_blocking(move || open_with(&settings, &built_in, &[]))
         .await
         .trouble("opening the index broke off")?
 }
@@ -120,12 +118,6 @@ pub(super) fn embedder_of_base(
 /// What is known of embedding models, with the user's own file before it.
 fn embedding_data(folder: Option<&Path>) -> Result<EmbeddingData, EngineError> {
     EmbeddingData::read(folder).map_err(|line| EngineError::Setting(line.into()))
-}
-
-fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {
-    let (embedder, home) = (of_passages(settings, embedder), settings.index_dir());
-    let sources = sources(settings)?;
-    open_over(settings, sources, &home, access(settings), embedder)
 }
 
 fn open_over(
@@ -295,7 +287,8 @@ static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo-kb");
 /// The vectors of all passages of the demo, so that the first answers need not wait for them.
 pub(super) static DEMO_VECTORS: &[u8] = include_bytes!("../../assets/embedding/demo-kb.vectors");
 
-/// One question for each route, true of the demo knowledge base.
+/// One question for each route, true of the demo knowledge base. None is for the rule `high_vector_score`: without
+/// a model no search is one by meaning alone.
 pub const SAMPLES: &[(&str, &str)] = &[
     ("chitchat", "hello"),
     ("simple", "What are the four rules?"),
@@ -312,6 +305,10 @@ pub const SAMPLES: &[(&str, &str)] = &[
     (
         "not found",
         "How do I bake bread, and how long does it rise?",
+    ),
+    (
+        "few_context",
+        "How do few_context and high_vector_score differ? @rules.md",
     ),
 ];
 

@@ -4,29 +4,23 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use super::models::{ChosenModels, thinking_engine};
-use crate::agent::CurrentReasoner;
+use super::models::{shown_name, thinking_engine};
 use crate::agent::ports::Embedder;
 use crate::config::{EndpointConfig, Settings, set_in_own_file};
-use crate::reasoner::llm::{LocalServer, local_servers};
+use crate::reasoner::llm::{EndpointReasoner, LocalServer, local_servers};
 use crate::text::one_line;
-
-/// Columns of a name in a line.
-const LONGEST_NAME: usize = 60;
 
 /// What was found, in one line, with so many models of each server: `Ollama runs here with qwen3:8b and 2
 /// more`.
 pub(super) fn in_words(found: &[LocalServer], most: usize) -> String {
     let words = found.iter().map(|server| {
         let first = server.models.iter().take(most);
-        let first: Vec<_> = first
-            .map(|model| one_line(&model.name, LONGEST_NAME))
-            .collect();
+        let first: Vec<_> = first.map(|model| shown_name(&model.name)).collect();
         let more = match server.models.len().saturating_sub(most) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let title = one_line(&server.title, LONGEST_NAME);
+        let title = shown_name(&server.title);
         format!("{title} runs here with {}{more}", first.join(", "))
     });
     words.collect::<Vec<_>>().join("; ")
@@ -56,12 +50,11 @@ impl LocalServers {
     }
 
     /// The thinking engine behind that server, where this model does what no other is chosen for.
-    pub(super) fn models_at(
+    pub(super) fn reasoner_at(
         &self,
         server: &LocalServer,
         model: &str,
-        current: CurrentReasoner,
-    ) -> Result<ChosenModels, String> {
+    ) -> Result<Arc<EndpointReasoner>, String> {
         let settings = Settings {
             llm: Some(EndpointConfig {
                 base_url: server.base_url.clone(),
@@ -73,8 +66,7 @@ impl LocalServers {
         };
         let engine = thinking_engine(&settings, Arc::clone(&self.judge_embedder));
         let engine = engine.map_err(|error| one_line(&error.to_string(), 400))?;
-        let endpoint = engine.endpoint.ok_or("there is no endpoint")?;
-        Ok(ChosenModels::new(endpoint, current, server.models.clone()))
+        Ok(engine.endpoint.ok_or("there is no endpoint")?)
     }
 
     /// Writes the choice to the user's own `.env`; returns the line that says so.
@@ -91,7 +83,7 @@ impl LocalServers {
         };
         let written = spawn_blocking(writing).await;
         let path = written.map_err(|error| format!("writing broke off: {error}"))??;
-        let (url, model) = (&server.base_url, one_line(model, LONGEST_NAME));
+        let (url, model) = (&server.base_url, shown_name(model));
         Ok(format!(
             "From the next question on, and at every start: {model}. Written to {}: \
              KB_AGENT_LLM_BASE_URL={url} and KB_AGENT_LLM_MODEL.",

@@ -2,26 +2,20 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::time::timeout;
 
 use super::EngineError;
-use crate::agent::CurrentReasoner;
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
 use crate::domain::DecidedBy;
 use crate::embed::CachedEmbedder;
-use crate::protocol::{JobModels, JobName, ModelListing, ModelOffer, ModelWish};
+use crate::protocol::{JobModels, JobName};
 use crate::reasoner::llm::{
     Decides, EndpointReasoner, EndpointSettings, JobSettings, Jobs, ListedModel, ModelJob, ModelUse,
 };
 use crate::reasoner::offline::OfflineReasoner;
 use crate::text::{nearest, one_line};
 
-/// How long a person waits for a list.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Columns of a name in a line.
+/// Columns of a model's name in a line.
 const LONGEST_NAME: usize = 60;
 
 /// Who does which job, as far as that is known.
@@ -51,165 +45,26 @@ pub(super) fn is_called(listed: &str, name: &str) -> bool {
     listed == name || listed.strip_suffix(":latest") == Some(name)
 }
 
-/// What was chosen so far.
-pub(super) struct ChosenModels {
-    /// The endpoint as the settings set it up.
-    endpoint: Arc<EndpointReasoner>,
-    current: CurrentReasoner,
-    of_jobs: [Option<ListedModel>; 4],
-    /// What the server listed last.
-    listed: Vec<ListedModel>,
+/// Whether it answers questions, as far as its name or its kind tell.
+pub(super) fn chats(model: &ListedModel) -> bool {
+    model.purpose == ModelUse::Chat
 }
 
-impl ChosenModels {
-    /// Nothing is chosen yet at this endpoint, which listed these models.
-    pub(super) fn new(
-        endpoint: Arc<EndpointReasoner>,
-        current: CurrentReasoner,
-        listed: Vec<ListedModel>,
-    ) -> Self {
-        Self {
-            endpoint,
-            current,
-            of_jobs: [const { None }; 4],
-            listed,
-        }
-    }
-
-    /// Who does which job.
-    pub(super) fn in_use(&self) -> JobModels {
-        models_of(&self.reasoner())
-    }
-
-    /// What the server can do, for a person who chooses.
-    pub(super) async fn list(&mut self) -> Result<ModelListing, String> {
-        let host = self.endpoint.host().to_owned();
-        let Some(listed) = self.ask().await? else {
-            return Err(format!(
-                "{host} has no list of models; /model NAME takes one by its name"
-            ));
-        };
-        let chats = |model: &&ListedModel| model.purpose == ModelUse::Chat;
-        let offer = |model: &ListedModel| ModelOffer {
-            name: model.name.clone(),
-            context: model.context,
-            server: None,
-        };
-        let mut models: Vec<ModelOffer> = listed.iter().filter(chats).map(offer).collect();
-        let left_out = listed.len() - models.len();
-        if !models.is_empty() {
-            models.push(ModelOffer::built_in());
-        }
-        Ok(ModelListing {
-            host,
-            in_use: self.in_use(),
-            left_out,
-            models,
-        })
-    }
-
-    /// The models that the server lists now; `None` where it has no list.
-    async fn ask(&mut self) -> Result<Option<&[ListedModel]>, String> {
-        let host = self.endpoint.host();
-        let asked = timeout(PATIENCE, self.endpoint.models_now()).await;
-        let asked = asked.map_err(|_| {
-            let waited = PATIENCE.as_secs();
-            format!("{host} did not list its models within {waited} s; try again")
-        })?;
-        let listed = asked.map_err(|error| one_line(&error.to_string(), 400))?;
-        self.listed = listed.clone().unwrap_or_default();
-        Ok(listed.is_some().then_some(self.listed.as_slice()))
-    }
-
-    /// Takes a model, and returns who does which job then; the error says in one line why not.
-    pub(super) async fn choose(&mut self, wish: ModelWish) -> Result<JobModels, String> {
-        let model = match wish.model {
-            Some(name) if name == DecidedBy::BuiltIn.as_str() => {
-                return self.choose_built_in(wish.job);
-            }
-            Some(name) => Some(self.find(&name).await?),
-            None => None,
-        };
-        for job in JobName::ALL {
-            if wish.job.is_none_or(|only| only == job) {
-                self.of_jobs[job as usize].clone_from(&model);
-            }
-        }
-        Ok(self.take_effect())
-    }
-
-    /// Leaves a job to the built-in engine, or all that it can do.
-    fn choose_built_in(&mut self, job: Option<JobName>) -> Result<JobModels, String> {
-        if job == Some(JobName::Answer) {
-            return Err(
-                "the built-in engine decides and does not write answers beside a model; \
-                        choose analyze, plan or grade"
-                    .to_owned(),
-            );
-        }
-        for decision in [JobName::Analyze, JobName::Plan, JobName::Grade] {
-            if job.is_none_or(|only| only == decision) {
-                let built_in = ListedModel::named(DecidedBy::BuiltIn.as_str());
-                self.of_jobs[decision as usize] = Some(built_in);
-            }
-        }
-        Ok(self.take_effect())
-    }
-
-    /// Thinks with what was chosen from the next question on.
-    fn take_effect(&self) -> JobModels {
-        let reasoner = self.reasoner();
-        let models = models_of(&reasoner);
-        self.current.replace(Arc::new(reasoner));
-        models
-    }
-
-    /// The endpoint with what was chosen.
-    fn reasoner(&self) -> EndpointReasoner {
-        let chosen = JobName::ALL.into_iter().zip(&self.of_jobs);
-        let chosen = chosen.filter_map(|(job, model)| Some((model_job(job), model.as_ref()?)));
-        self.endpoint.with_models(chosen)
-    }
-
-    /// The model of that name; the error says in one line why it is not taken.
-    async fn find(&mut self, name: &str) -> Result<ListedModel, String> {
-        let chats = |model: &&ListedModel| model.purpose == ModelUse::Chat;
-        let known = self.listed.iter().filter(chats);
-        if let Some(model) = known.into_iter().find(|model| model.name == name) {
-            return Ok(model.clone());
-        }
-        let called_so = |model: &ListedModel| ListedModel {
-            name: name.to_owned(),
-            ..model.clone()
-        };
-        let host = self.endpoint.host().to_owned();
-        let shown = one_line(name, LONGEST_NAME);
-        let Some(listed) = self.ask().await? else {
-            return Ok(ListedModel::named(name));
-        };
-        match listed.iter().find(|model| is_called(&model.name, name)) {
-            Some(model) if model.purpose == ModelUse::Chat => Ok(called_so(model)),
-            Some(_) => Err(format!(
-                "'{shown}' cannot chat; /model lists those that can"
-            )),
-            None => {
-                let names = listed.iter().filter(chats).map(|model| model.name.as_str());
-                let near: Vec<String> = nearest(name, names)
-                    .into_iter()
-                    .map(|near| one_line(near, LONGEST_NAME))
-                    .collect();
-                let next = if near.is_empty() {
-                    "/model shows its list".to_owned()
-                } else {
-                    format!("near is {}", near.join(", "))
-                };
-                Err(format!("{host} lists no model '{shown}'; {next}"))
-            }
-        }
-    }
+/// A name as a line shows it.
+pub(super) fn shown_name(name: &str) -> String {
+    one_line(name, LONGEST_NAME)
 }
 
-// The thinking engine that the settings ask for.
+/// The models that chat and are called almost so; `None` where there is none.
+pub(super) fn near<'a>(
+    name: &str,
+    listed: impl IntoIterator<Item = &'a ListedModel>,
+) -> Option<String> {
+    let listed = listed.into_iter().filter(|model| chats(model));
+    let near = nearest(name, listed.map(|model| model.name.as_str()));
+    let near: Vec<String> = near.into_iter().map(shown_name).collect();
+    (!near.is_empty()).then(|| near.join(", "))
+}
 
 /// How often a request is made again where nothing is set: three pauses come to about four
 /// seconds, which outlasts a restart of a worker and not a person's patience.

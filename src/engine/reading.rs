@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 use super::adding::{CurrentBase, expanded};
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
-use super::model_chooser::ModelChooser;
 use super::sessions::Task;
 use super::updates::{Latest, info, warning};
 use super::why::{AskedPassage, explained};
@@ -24,13 +23,16 @@ use crate::agent::ScopedCommand;
 use crate::agent::ports::{NarrowedTools, ToolError, Toolbox};
 use crate::audit::history;
 use crate::config::{Settings, set_in_own_file};
-use crate::domain::{LineRange, PlaceUnit, may_be_limited};
+use crate::domain::{LineRange, PlaceUnit, ToolCall, may_be_limited, without_limits};
 use crate::kb::{DocumentReader, Extraction, WholeDocument};
-use crate::protocol::{Command, DocumentPart, DocumentText, Timestamp, Update};
+use crate::protocol::{
+    Command, DocumentPart, DocumentText, ModelCommand, ModelUpdate, Timestamp, Update,
+};
 use crate::text::{one_line, sanitize};
 
 /// What is said where a task about sessions finds no room.
 const BUSY: &str = "the sessions are still being read; try again";
+const MODELS_BUSY: &str = "the server is still being asked for its models; try again";
 
 /// Who does what the screen wants.
 pub(super) struct Receivers {
@@ -39,7 +41,7 @@ pub(super) struct Receivers {
     pub(super) is_asked: CancellationToken,
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexTask>,
-    pub(super) models: ModelChooser,
+    pub(super) models: mpsc::Sender<ModelCommand>,
     /// Knows what a question may name.
     pub(super) tools: Arc<dyn Toolbox>,
     /// The audit log, which holds what can be explained and counted.
@@ -128,7 +130,15 @@ pub(super) async fn dispatch(
                     break;
                 }
             }
-            Command::Model(asked) => to.models.take(asked).await,
+            Command::Model(asked) => {
+                let busy = match asked {
+                    ModelCommand::List => ModelUpdate::Listed(Err(MODELS_BUSY.to_owned())),
+                    ModelCommand::Choose(_) => ModelUpdate::NotChosen(MODELS_BUSY.to_owned()),
+                };
+                if to.models.try_send(asked).is_err() {
+                    let _ = updates.send(Update::Model(busy)).await;
+                }
+            }
             Command::KeepSettings(kept) => {
                 let folder = to.config_dir.clone();
                 settings.start(move |_| keep_settings(folder.as_deref(), &kept));
@@ -155,7 +165,6 @@ pub(super) async fn dispatch(
     for job in [documents, explanations, statistics, paths, settings] {
         job.end().await;
     }
-    to.models.end().await;
 }
 
 /// Reads documents for a screen that nothing else goes on behind, until its commands end: those of
@@ -340,11 +349,22 @@ impl ScopeLookup {
         let (Command::Ask { query, .. } | Command::Race { query, .. }) = &command else {
             return Err(command);
         };
-        if !may_be_limited(query) {
+        let is_race = matches!(command, Command::Race { .. });
+        if !is_race && !may_be_limited(query) {
             return Err(command);
         }
         let (tools, query) = (Arc::clone(tools), query.clone());
-        let found = Box::pin(async move { tools.narrow(&query).await });
+        let found = Box::pin(async move {
+            let narrowed = tools.narrow(&query).await?;
+            if is_race {
+                // Else the run that comes first would load the embedding for both.
+                let query = without_limits(&query);
+                let _ = tools
+                    .run(&ToolCall::VectorSearch { query, k: Some(1) }, None)
+                    .await;
+            }
+            Ok(narrowed)
+        });
         Ok(Self { command, found })
     }
 
@@ -436,7 +456,7 @@ mod naming_tests {
 
     use super::*;
     use crate::agent::ports::{Ports, WaitSink};
-    use crate::agent::{Agent, CurrentReasoner, Worker};
+    use crate::agent::{Agent, Worker};
     use crate::domain::{Evidence, RoutingLimits, ToolCall};
     use crate::embed::{BuiltInModel, SentenceEmbedding};
     use crate::kb::KnowledgeBase;
@@ -445,9 +465,10 @@ mod naming_tests {
 
     const PATIENCE: Duration = Duration::from_mins(1);
 
-    /// Counts how often it is asked what a question names, and finds it or hangs.
+    /// Counts how often it is asked what a question names, and finds it or hangs; and how often it searches.
     struct Counting {
         asked: AtomicUsize,
+        searched: AtomicUsize,
         hangs: bool,
     }
 
@@ -458,6 +479,7 @@ mod naming_tests {
             _: &ToolCall,
             _: Option<&WaitSink>,
         ) -> Result<Vec<Evidence>, ToolError> {
+            self.searched.fetch_add(1, Ordering::SeqCst);
             Ok(Vec::new())
         }
 
@@ -466,14 +488,21 @@ mod naming_tests {
             if self.hangs {
                 pending::<()>().await;
             }
-            let tools = Self {
-                asked: AtomicUsize::new(0),
-                hangs: false,
-            };
+            let tools = Self::new(false);
             Ok(Some(NarrowedTools {
                 within: vec!["house/".to_owned()],
                 ..NarrowedTools::unlimited(Arc::new(tools), question.replace("@house/ ", ""))
             }))
+        }
+    }
+
+    impl Counting {
+        fn new(hangs: bool) -> Self {
+            Self {
+                asked: AtomicUsize::new(0),
+                searched: AtomicUsize::new(0),
+                hangs,
+            }
         }
     }
 
@@ -492,8 +521,7 @@ mod naming_tests {
         let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
         let index = home.path().join(".index");
         let base = KnowledgeBase::open(&roots, &index, embedding).unwrap();
-        let asked = AtomicUsize::new(0);
-        let tools = Arc::new(Counting { asked, hangs });
+        let tools = Arc::new(Counting::new(hangs));
         let (commands, received) = mpsc::channel(8);
         let (to_agent, agent) = mpsc::channel(8);
         let (updates, received_updates) = mpsc::channel(8);
@@ -505,7 +533,7 @@ mod naming_tests {
             log: home.path().to_owned(),
             config_dir: None,
             tools: tools.clone(),
-            models: ModelChooser::new(None, None, offline(), updates.clone()),
+            models: mpsc::channel(1).0,
         };
         let base = CurrentBase::new(Arc::new(base));
         tokio::spawn(dispatch(received, to, updates, base));
@@ -518,17 +546,12 @@ mod naming_tests {
         }
     }
 
-    fn offline() -> CurrentReasoner {
-        let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
-        CurrentReasoner::new(Arc::new(OfflineReasoner::new(embedding)))
-    }
-
     fn query() -> String {
         "@house/ what is the rent?".to_owned()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_race_names_is_looked_for_once() {
+    async fn what_a_race_names_is_looked_for_and_embedded_once_before_it_begins() {
         let between = begin(false);
         let agent = Agent {
             ports: Ports {
@@ -553,6 +576,7 @@ mod naming_tests {
             match event.unwrap().unwrap().body {
                 EventBody::RunStarted { within, .. } => {
                     assert_eq!(within, ["house/"]);
+                    assert_eq!(between.tools.searched.load(Ordering::SeqCst), 1);
                     begun += 1;
                 }
                 EventBody::RunFinished { .. } => ended += 1,

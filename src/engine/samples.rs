@@ -41,8 +41,7 @@ pub(super) type MakeSamples =
 #[derive(Default)]
 pub(super) struct Samples {
     pub(super) questions: Vec<SampleQuestion>,
-    /// Documents with the hashes of their texts.
-    documents: Vec<(String, [u8; 32])>,
+    documents: Vec<Arc<Document>>,
     /// Whether passages were found by their words only when the questions were asked.
     was_pending: bool,
 }
@@ -57,8 +56,9 @@ impl Samples {
         if may_be_more || self.questions.is_empty() && !self.was_pending {
             return Ok(false);
         }
-        for (source, hash) in &self.documents {
-            if base.document(source)?.is_none_or(|now| now.hash != *hash) {
+        for then in &self.documents {
+            let now = base.document(&then.source)?;
+            if now.is_none_or(|now| now.hash != then.hash) {
                 return Ok(false);
             }
         }
@@ -99,12 +99,9 @@ fn make_samples(
         ..Samples::default()
     };
     let headings = headings(base, cancel)?;
-    let not_chinese: Vec<&str> = headings
-        .iter()
-        .map(|heading| heading.text.as_str())
-        .filter(|text| !is_chinese(text))
-        .collect();
-    let language = not_chinese.join(". ");
+    let texts = headings.iter().map(|heading| heading.text.as_str());
+    let language: Vec<&str> = texts.filter(|text| !is_chinese(text)).collect();
+    let language = language.join(". ");
     let until = Instant::now() + PATIENCE;
     for heading in headings.iter().take(MOST_ASKED) {
         go_on(cancel)?;
@@ -112,14 +109,13 @@ fn make_samples(
             break;
         }
         let text = match &heading.text {
-            text if heading.is_question() => text.clone(),
+            text if !heading.worth.0 => text.clone(),
             text if is_chinese(text) => question_about(text, text),
             text => question_about(text, &language),
         };
         if let Some(route) = ask(&text) {
             samples.questions.push(SampleQuestion { route, text });
-            let document = (heading.source.clone(), heading.hash);
-            samples.documents.push(document);
+            samples.documents.push(Arc::clone(&heading.document));
         }
     }
     Ok(samples)
@@ -134,21 +130,20 @@ async fn route_of_sure(agent: &Agent, question: &str) -> Option<Complexity> {
         ..RunRequest::default()
     };
     let answering = agent.answer(request, events, CancellationToken::new());
-    let went = async {
-        let mut went = None;
+    let mut way = None;
+    let reading = async {
         while let Some(event) = received.recv().await {
             if let EventBody::RunFinished { complexity, .. } = event.body {
-                went = complexity;
+                way = complexity;
             }
         }
-        went
     };
-    let (answer, went) = tokio::join!(answering, went);
+    let (answer, ()) = tokio::join!(answering, reading);
     let is_sure = answer.is_some_and(|answer| {
         let level = answer.confidence.map(Confidence::level);
         answer.outcome == Outcome::Answered && level == Some(ConfidenceLevel::Sure)
     });
-    went.filter(|_| is_sure)
+    way.filter(|_| is_sure)
 }
 
 // Headings of the user's documents that a question can be made of.
@@ -169,41 +164,9 @@ const GENERIC: &str =
 /// A heading fit for a question.
 struct SampleHeading {
     text: String,
-    source: String,
-    /// Hash of the document's text.
-    hash: [u8; 32],
-    /// Whether it is the document's first.
-    is_title: bool,
-}
-
-impl SampleHeading {
-    fn is_question(&self) -> bool {
-        self.text.ends_with(['?', '？'])
-    }
-}
-
-/// The documents that are looked into.
-fn chosen(base: &KnowledgeBase, cancel: &CancellationToken) -> Result<Vec<Arc<Document>>, KbError> {
-    // Rows and code have names of sheets and files in their place.
-    let has_headings = |source: &str| {
-        matches!(
-            kind(source).as_str(),
-            "Markdown" | "Word" | "slides" | "web page" | "book" | "reStructuredText" | "Org"
-        )
-    };
-    let mut fit = 0_usize;
-    base.for_each_document(cancel, |one| fit += usize::from(has_headings(&one.source)))?;
-    let every = fit.div_ceil(DOCUMENTS).max(1);
-    let (mut at, mut chosen) = (0_usize, Vec::new());
-    base.for_each_document(cancel, |one| {
-        if has_headings(&one.source) {
-            if at.is_multiple_of(every) {
-                chosen.push(Arc::clone(one));
-            }
-            at += 1;
-        }
-    })?;
-    Ok(chosen)
+    document: Arc<Document>,
+    /// Whether it is no question, and whether it is the document's first: the least is asked first.
+    worth: (bool, bool),
 }
 
 /// Headings that a question can be made of, each once, in the order in which they are asked about: the best of each
@@ -213,25 +176,33 @@ fn headings(
     base: &KnowledgeBase,
     cancel: &CancellationToken,
 ) -> Result<Vec<SampleHeading>, KbError> {
-    let worth = |heading: &SampleHeading| (!heading.is_question(), heading.is_title);
+    let mut documents = Vec::new();
+    base.for_each_document(cancel, |one| {
+        // Rows and code have names of sheets and files in their place.
+        let has_headings = matches!(
+            kind(&one.source).as_str(),
+            "Markdown" | "Word" | "slides" | "web page" | "book" | "reStructuredText" | "Org"
+        );
+        documents.extend(has_headings.then(|| Arc::clone(one)));
+    })?;
+    let every = documents.len().div_ceil(DOCUMENTS).max(1);
     let (mut found, mut known) = (Vec::new(), HashSet::new());
-    for document in chosen(base, cancel)? {
+    for document in documents.iter().step_by(every) {
         go_on(cancel)?;
         let headings = base.headings(&document.source, PASSAGES, cancel)?;
-        let own = headings.iter().enumerate().filter_map(|(at, heading)| {
-            let text = usable(heading).filter(|text| known.insert(text.to_lowercase()))?;
-            Some(SampleHeading {
+        let mut own = Vec::new();
+        for (at, heading) in headings.iter().enumerate() {
+            let text = usable(heading).filter(|text| known.insert(text.to_lowercase()));
+            own.extend(text.map(|text| SampleHeading {
+                worth: (!text.ends_with(['?', '？']), at == 0),
                 text,
-                source: document.source.clone(),
-                hash: document.hash,
-                is_title: at == 0,
-            })
-        });
-        let mut own: Vec<SampleHeading> = own.collect();
-        own.sort_by_key(worth);
+                document: Arc::clone(document),
+            }));
+        }
+        own.sort_by_key(|heading| heading.worth);
         found.extend(own.into_iter().enumerate());
     }
-    found.sort_by_key(|(turn, heading)| (*turn, worth(heading)));
+    found.sort_by_key(|(turn, heading)| (*turn, heading.worth));
     Ok(found.into_iter().map(|(_, heading)| heading).collect())
 }
 

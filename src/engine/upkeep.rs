@@ -73,6 +73,8 @@ struct Keeper<'a> {
     tell: &'a (dyn Fn(Upkeep) + Sync),
     /// How long work that failed is left alone when nothing changes.
     try_again: Duration,
+    /// How often the leadership is renewed, and looked at while nothing changes.
+    renew_every: Duration,
     /// The words are being brought up to date.
     reading: AtomicBool,
     words: LastTrouble,
@@ -95,6 +97,7 @@ impl<'a> Keeper<'a> {
             watch,
             tell,
             try_again: TRY_AGAIN,
+            renew_every: LEASE / 3,
             reading: AtomicBool::new(false),
             words: LastTrouble::default(),
             meaning: LastTrouble::default(),
@@ -132,7 +135,7 @@ impl<'a> Keeper<'a> {
         thread::scope(|scope| {
             // Each thread ends when the other end of its channel is gone.
             let (_leading, led) = channel();
-            scope.spawn(move || renew(lease.as_ref(), &led, is_lost));
+            scope.spawn(move || self.renew(lease.as_ref(), &led, is_lost));
             let (wake, woken) = channel();
             scope.spawn(move || self.embed(&woken));
             // Before the first look: what changes meanwhile is then seen by one or the other.
@@ -149,13 +152,26 @@ impl<'a> Keeper<'a> {
                 }
                 // Where the store was not there, files that were saved meanwhile wait for it.
                 let again = (done == Some(false)).then_some(self.try_again);
-                changes = match self.watch.next(again) {
-                    Woken::Changed(changes) => changes,
-                    Woken::Due => Changes::Everything,
-                    Woken::Closed => return,
+                changes = loop {
+                    match self.watch.next(again.or(Some(self.renew_every))) {
+                        Woken::Changed(changes) => break changes,
+                        Woken::Due if again.is_none() && !is_lost.load(Ordering::Relaxed) => {}
+                        Woken::Due => break Changes::Everything,
+                        Woken::Closed => return,
+                    }
                 };
             }
         });
+    }
+
+    /// Renews the leadership until `led` ends, and says when it is lost.
+    fn renew(&self, lease: &dyn Lease, led: &Receiver<()>, is_lost: &AtomicBool) {
+        while led.recv_timeout(self.renew_every) == Err(RecvTimeoutError::Timeout) {
+            match lease.renew() {
+                Ok(is_held) => is_lost.store(!is_held, Ordering::Relaxed),
+                Err(error) => tracing::warn!(%error, "the leadership is not renewed"),
+            }
+        }
     }
 
     /// Brings the words up to date. Whether that need not be done again before files change.
@@ -272,16 +288,6 @@ impl<'a> Keeper<'a> {
         let line = Some(error.to_string());
         if replace(last, line.clone()) != line {
             (self.tell)(Upkeep::Trouble(error));
-        }
-    }
-}
-
-/// Renews the leadership until `led` ends, and says when it is lost.
-fn renew(lease: &dyn Lease, led: &Receiver<()>, is_lost: &AtomicBool) {
-    while led.recv_timeout(LEASE / 3) == Err(RecvTimeoutError::Timeout) {
-        match lease.renew() {
-            Ok(is_held) => is_lost.store(!is_held, Ordering::Relaxed),
-            Err(error) => tracing::warn!(%error, "the leadership is not renewed"),
         }
     }
 }
@@ -410,6 +416,29 @@ mod tests {
             wait_for(|upkeep| matches!(upkeep, Upkeep::Words(report) if report.documents == 1));
             drop(closing);
         });
+    }
+
+    /// A leadership that another process has taken over.
+    struct Lost;
+
+    impl Lease for Lost {
+        fn renew(&self) -> Result<bool, KbError> {
+            Ok(false)
+        }
+    }
+
+    #[test]
+    fn a_leadership_that_is_lost_ends_though_no_file_changes() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (asks, _asked) = sync_channel(1);
+        let roots = [docs.path().to_owned()];
+        let base = KnowledgeBase::open(&roots, home.path(), Arc::new(Hanging(asks))).unwrap();
+        let watch = Watch::new();
+        let tell = |_| ();
+        let mut keeper = Keeper::new(&base, &watch, &tell);
+        keeper.renew_every = Duration::from_millis(5);
+        keeper.lead(Box::new(Lost), &[]);
+        assert!(!watch.is_closed());
     }
 
     #[test]

@@ -60,6 +60,7 @@ const EXPECTED: &[(&str, Expected)] = &table![
         ("aptgaptgs", "not_found", 6, Some("few_context"), &["does not mention “France”"]);
     "not found",
         ("aptgaptgaptgs", "not_found", 9, Some("few_context"), &["Nothing in the knowledge base"]);
+    "few_context", ("aptgs", "answered", 3, Some("few_context"), &["the first match wins"]);
 ];
 
 fn path_of(finished: &Value) -> String {

@@ -52,7 +52,7 @@ const LEASE: &str = "# Lease of the flat\n\n## Monthly rent\n\nThe rent is 900.\
 const GARDEN: &str = "# Garden plan\n\n## Watering the rhubarb\n\nAt dawn.\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ui_samples_of_ones_own_base_go_the_way_they_are_labelled() {
+async fn ui_samples_of_ones_own_base_are_clean_and_go_the_way_they_are_labelled() {
     let chinese: &[(&str, &str)] = &[
         (
             "租约.md",
@@ -77,10 +77,6 @@ async fn ui_samples_of_ones_own_base_go_the_way_they_are_labelled() {
             assert_eq!(route(&sample.text).await, sample.route, "{}", sample.text);
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ui_headings_are_cleaned_and_bounded_before_they_are_asked() {
     let endless = format!("# {}\n\nText.\n", "endless ".repeat(500));
     let contents = contents_of(&table![
         "evil.md", "# Opening\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7} hours\u{202e}\n\nAt seven.\n";

@@ -1,11 +1,19 @@
-//! What was found of one thing.
+//! What was found of one thing, and what sends it as soon as it is found.
 
-use std::time::Duration;
+use std::time::Instant;
 
+use secrecy::ExposeSecret;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
-use crate::config::Survey;
-use crate::text::Trouble;
+use crate::agent::ports::blocking;
+use crate::config::{Settings, Survey};
+use crate::text::{Trouble, one_line};
+
+/// Longer lines are cut.
+const DETAIL_CHARS: usize = 600;
+/// A key that is shorter is often a word, such as `ollama`, and is masked where it is quoted.
+const SHORTEST_KEY: usize = 8;
 
 /// One thing that was looked at. Its serde form is a check of `doctor --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,33 +72,19 @@ impl Check {
 
     /// It works, and `next` would make it better.
     pub fn note(name: &'static str, detail: impl Into<String>, next: impl Into<String>) -> Self {
-        Self {
-            status: Status::Note,
-            next: Some(next.into()),
-            ..Self::ok(name, detail)
-        }
+        let status = Status::Note;
+        let check = Self::ok(name, detail).hint(next);
+        Self { status, ..check }
     }
 
-    /// It does not work; `next` mends it.
-    pub fn broken(name: &'static str, detail: impl Into<String>, next: impl Into<String>) -> Self {
-        Self {
-            status: Status::Broken,
-            ..Self::note(name, detail, next)
-        }
-    }
-
-    /// It does not work, as an error says.
-    pub(super) fn failed(name: &'static str, trouble: Trouble) -> Self {
-        let unknown_cause = || "see the diagnostics in the data folder's logs".to_owned();
-        let next = trouble.next.unwrap_or_else(unknown_cause);
-        Self::broken(name, trouble.what, next)
-    }
-
-    /// The part of the program that it is of.
-    #[must_use]
-    pub fn in_area(mut self, area: &'static str) -> Self {
-        self.area = area;
-        self
+    /// It does not work.
+    pub fn broken(name: &'static str, trouble: impl Into<Trouble>) -> Self {
+        let trouble = trouble.into();
+        let unknown = || "see the diagnostics in the data folder's logs".to_owned();
+        let next = trouble.next.unwrap_or_else(unknown);
+        let status = Status::Broken;
+        let check = Self::ok(name, trouble.what).hint(next);
+        Self { status, ..check }
     }
 
     /// Something that could be better all the same.
@@ -99,12 +93,74 @@ impl Check {
         self.next = Some(next.into());
         self
     }
+}
 
-    /// How long it took.
-    #[must_use]
-    pub(super) fn took(mut self, took: Duration) -> Self {
-        self.ms = Some((took.as_secs_f64() * 10_000.0).round() / 10.0);
-        self
+/// How far an examination is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExaminationProgress {
+    /// The name of what is waited for.
+    Waiting(&'static str),
+    /// A check is done.
+    Checked(Check),
+}
+
+/// Sends what is found as soon as it is.
+pub(super) struct Report<'a> {
+    /// The part of the program that is checked.
+    pub(super) area: &'static str,
+    /// Keys that no line may show.
+    keys: Vec<String>,
+    send: &'a mut dyn FnMut(ExaminationProgress),
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(
+        settings: Option<&Settings>,
+        send: &'a mut dyn FnMut(ExaminationProgress),
+    ) -> Self {
+        Self {
+            area: "settings",
+            keys: settings.map(keys).unwrap_or_default(),
+            send,
+        }
+    }
+
+    /// Tries something out whose name is shown meanwhile: the check that `well` makes of the result, or one
+    /// of that name that says what is wrong.
+    pub(super) async fn try_out<T>(
+        &mut self,
+        what: &'static str,
+        name: &'static str,
+        work: impl Future<Output = Result<T, Trouble>>,
+        well: impl FnOnce(&T) -> Check,
+    ) -> Option<T> {
+        (self.send)(ExaminationProgress::Waiting(what));
+        let begun = Instant::now();
+        let done = work.await;
+        let ms = begun.elapsed().as_secs_f64() * 1000.0;
+        let check = match &done {
+            Ok(found) => well(found),
+            Err(trouble) => Check::broken(name, trouble.clone()),
+        };
+        let ms = Some((ms * 10.0).round() / 10.0);
+        self.add(Check { ms, ..check });
+        done.ok()
+    }
+
+    /// What was found of an area; an error is the last check of it.
+    pub(super) fn end<T>(&mut self, area: Result<T, Check>) -> Option<T> {
+        area.map_err(|check| self.add(check)).ok()
+    }
+
+    /// Text of documents, models and servers in it becomes one line without a key.
+    pub(super) fn add(&mut self, mut check: Check) {
+        let hide = |text: String, key: &String| text.replace(key, "[key]");
+        let clean =
+            |text: &str| one_line(&self.keys.iter().fold(text.to_owned(), hide), DETAIL_CHARS);
+        check.area = self.area;
+        check.detail = clean(&check.detail);
+        check.next = check.next.as_deref().map(clean);
+        (self.send)(ExaminationProgress::Checked(check));
     }
 }
 
@@ -119,17 +175,24 @@ pub(super) fn must_be_usable(survey: &Survey, names: [&str; 2]) -> Result<(), Ch
     Err(Check::note("reach", line, next))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Does work that blocks beside everything else; it is stopped when this is given up.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce(&CancellationToken) -> Result<T, Trouble> + Send + 'static,
+) -> Result<T, Trouble> {
+    let next = "run kb-agent doctor -vv, and see the diagnostics in the data folder's logs";
+    let done = blocking(work).await;
+    done.unwrap_or_else(|_| Err(Trouble::new("the examination broke off", next)))
+}
 
-    #[test]
-    fn what_is_wrong_and_what_to_do_are_not_read_from_one_line() {
-        let check = Check::failed("contents", Trouble::from("it said: a; b"));
-        assert_eq!(check.detail, "it said: a; b");
-        assert!(check.next.unwrap().starts_with("see the diagnostics"));
-        let check = Check::failed("contents", Trouble::new("x: a; b", "do c; then d"));
-        assert_eq!(check.detail, "x: a; b");
-        assert_eq!(check.next.as_deref(), Some("do c; then d"));
-    }
+fn keys(settings: &Settings) -> Vec<String> {
+    let llm = settings.llm.iter().filter_map(|at| at.api_key.as_ref());
+    let embedding = settings.embedding.iter();
+    let mut keys: Vec<String> = llm
+        .chain(embedding.filter_map(|at| at.api_key.as_ref()))
+        .map(|key| key.expose_secret().to_owned())
+        .filter(|key| key.len() >= SHORTEST_KEY)
+        .collect();
+    // One may begin with the other, and its rest must not be left standing.
+    keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
+    keys
 }

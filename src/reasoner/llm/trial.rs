@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::settings::ModelJob;
 use super::{EndpointReasoner, IN_FLIGHT, ListedModel, ModelUse, Structured};
 use crate::agent::ports::{
-    AnswerSink, AnswerStance, CallOrigin, CallWaits, GradeJob, Grades, Reasoner, ReasonerError,
+    AnswerSink, AnswerStance, CallOrigin, GradeJob, Grades, Reasoner, ReasonerError,
     Synthesis, SynthesizeJob,
 };
 use crate::domain::{Complexity, Evidence, Score};

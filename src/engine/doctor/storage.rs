@@ -1,4 +1,4 @@
-//! The data folder, the audit log, and the room on the disk.
+//! The data folder, the audit log, the room on the disk, and which files can be read.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,26 +6,19 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{env, fs, process, thread};
 
-use super::check::{Check, Status};
-use super::report::{Report, off_thread};
+use super::check::{Check, Report, Status, off_thread};
 use crate::audit::{AuditError, check_is_log};
 use crate::config::Settings;
 use crate::domain::FILE_FORMATS;
 use crate::engine::{EngineError, prepare_data_folder};
 use crate::files::unlinked;
 use crate::kb::RECOGNITION_PROGRAMS;
+use crate::text::Trouble;
 
 const MEGABYTE: u64 = 1 << 20;
-/// Too little free space for an index to be written.
-const TOO_LITTLE: u64 = 50 * MEGABYTE;
-/// The check adds a note when less space than this is free.
-const LITTLE: u64 = 500 * MEGABYTE;
-/// How long a disk may take to answer: a network disk that is away never does.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where things are kept.
 pub(super) async fn check(settings: &Settings, report: &mut Report<'_>) {
-    report.area = "storage";
     let (data, log) = (settings.data_dir.clone(), settings.audit_log.clone());
     let looking = off_thread(move |_| {
         let folder = folder(&data);
@@ -33,12 +26,12 @@ pub(super) async fn check(settings: &Settings, report: &mut Report<'_>) {
         let disk = is_there.then(|| disk(&data)).flatten();
         Ok([Some(folder), Some(audit_log(&log)), disk])
     });
-    match report.timed("the data folder", looking).await.0 {
-        Ok(checks) => checks
-            .into_iter()
-            .flatten()
-            .for_each(|check| report.add(check)),
-        Err(trouble) => report.add(Check::failed("data folder", trouble)),
+    let checks = looking.await.unwrap_or_else(|trouble| {
+        let broken = Check::broken("data folder", trouble);
+        [Some(broken), None, None]
+    });
+    for check in checks.into_iter().flatten() {
+        report.add(check);
     }
 }
 
@@ -46,15 +39,16 @@ fn folder(path: &Path) -> Check {
     const NAME: &str = "data folder";
     if let Err(source) = prepare_data_folder(path).and_then(|()| try_writing(path)) {
         let path = path.to_owned();
-        return Check::failed(NAME, EngineError::DataDir { path, source }.trouble());
+        return Check::broken(NAME, EngineError::DataDir { path, source }.trouble());
     }
     let shown = path.display();
-    let mode = mode(path).unwrap_or_default();
-    if mode & 0o002 == 0 {
-        return Check::ok(NAME, format!("{shown} can be written"));
+    match mode(path) {
+        mode if mode & 0o002 == 0 => Check::ok(NAME, format!("{shown} can be written")),
+        mode => {
+            let line = format!("{shown} can be written by everybody (mode {mode:o})");
+            Check::note(NAME, line, format!("chmod o-w '{shown}'"))
+        }
     }
-    let line = format!("{shown} can be written by everybody (mode {mode:o})");
-    Check::note(NAME, line, format!("chmod o-w '{shown}'"))
 }
 
 /// Checks the audit log as a question would open it, without changing the file.
@@ -68,23 +62,20 @@ fn audit_log(path: &Path) -> Check {
         };
         tried.map_err(AuditError::open(path))
     });
-    let meta = match found {
-        Ok(Some(meta)) => meta,
-        Ok(None) => return Check::ok(NAME, format!("{shown} is made by the first question")),
-        Err(error) => return Check::failed(NAME, error.trouble()),
-    };
-    let mode = mode(path).unwrap_or_default() & 0o777;
-    let is_private = mode & !0o700 == 0;
-    if is_private {
-        let size = megabytes(meta.len());
-        return Check::ok(NAME, format!("{shown} can be written ({size} so far)"));
+    let mode = mode(path) & 0o777;
+    match found {
+        Err(error) => Check::broken(NAME, error.trouble()),
+        Ok(None) => Check::ok(NAME, format!("{shown} is made by the first question")),
+        Ok(Some(meta)) if mode & !0o700 == 0 => {
+            let size = megabytes(meta.len());
+            Check::ok(NAME, format!("{shown} can be written ({size} so far)"))
+        }
+        Ok(Some(_)) => {
+            let line = format!("{shown} can be read by others (mode {mode:o})");
+            let next = format!("chmod 600 '{shown}'; the next question does it too");
+            Check::note(NAME, line, next)
+        }
     }
-    let line = format!("{shown} can be read by others (mode {mode:o})");
-    Check::note(
-        NAME,
-        line,
-        format!("chmod 600 '{shown}'; the next question does it too"),
-    )
 }
 
 /// The room that is left; nothing where the system does not tell.
@@ -93,9 +84,10 @@ fn disk(path: &Path) -> Option<Check> {
     let free = free(path)?;
     let line = format!("{} free", megabytes(free));
     let next = "make room on that disk, or set KB_AGENT_DATA_DIR to a folder on another";
-    Some(match free {
-        free if free < TOO_LITTLE => Check::broken(NAME, line, next),
-        free if free < LITTLE => Check::note(NAME, line, next),
+    Some(match free / MEGABYTE {
+        // Too little for an index.
+        0..50 => Check::broken(NAME, Trouble::new(line, next)),
+        50..500 => Check::note(NAME, line, next),
         _ => Check::ok(NAME, line),
     })
 }
@@ -111,23 +103,27 @@ fn existing(path: &Path) -> PathBuf {
     above.unwrap_or(Path::new(".")).to_owned()
 }
 
-#[cfg(unix)]
-fn mode(path: &Path) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(fs::metadata(path).ok()?.permissions().mode() & 0o7777)
+/// Who may do what; nobody anything where there is no file, or no such rights.
+fn mode(path: &Path) -> u32 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::metadata(path).map_or(0, |meta| meta.permissions().mode() & 0o7777)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        0
+    }
 }
 
-#[cfg(not(unix))]
-fn mode(_: &Path) -> Option<u32> {
-    None
-}
-
-/// Bytes that users may fill.
+/// Bytes that users may fill. A network disk that is away never answers, and is not waited for.
 #[cfg(unix)]
 fn free(path: &Path) -> Option<u64> {
+    use std::{sync::mpsc, thread, time::Duration};
+    const PATIENCE: Duration = Duration::from_secs(2);
     let (sender, receiver) = mpsc::sync_channel(1);
     let path = path.to_owned();
-    // A thread that hangs on a disk ends when that answers, and is not waited for.
     thread::spawn(move || sender.send(rustix::fs::statvfs(&path)));
     let disk = receiver.recv_timeout(PATIENCE).ok()?.ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
@@ -146,21 +142,15 @@ pub(super) fn megabytes(bytes: u64) -> String {
     }
 }
 
-// Which files are read, and whether the text of scans and pictures is recognised.
-
-const SCANS: &str = "text of scans and pictures";
-
-/// What of the files can be read.
+/// Which files are read, and whether the text of scans and pictures is recognised.
 pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
-    report.area = "files";
+    const SCANS: &str = "text of scans and pictures";
     let read = FILE_FORMATS.iter().filter(|format| format.is_read());
     let names: Vec<&str> = read.map(|format| format.name).collect();
     report.add(Check::ok("read", names.join(", ")));
-    let missing: Vec<&str> = RECOGNITION_PROGRAMS
-        .into_iter()
-        .filter(|program| !is_installed(program))
-        .collect();
-    let check = match (&settings.ocr, missing.as_slice()) {
+    let missing = RECOGNITION_PROGRAMS.into_iter();
+    let missing: Vec<&str> = missing.filter(|program| !is_installed(program)).collect();
+    report.add(match (&settings.ocr, missing.as_slice()) {
         (None, []) => Check::ok(SCANS, "not recognised: KB_AGENT_OCR=1 turns it on"),
         (None, _) => Check::ok(SCANS, "not recognised"),
         (Some(languages), []) => match missing_languages(languages).as_slice() {
@@ -176,8 +166,7 @@ pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
             format!("{} is not installed", missing.join(" and ")),
             "install it, or leave KB_AGENT_OCR out",
         ),
-    };
-    report.add(check);
+    });
 }
 
 /// Which of the languages, written as `deu+eng`, tesseract does not list; none where it lists nothing in time.
@@ -203,7 +192,7 @@ fn missing_languages(languages: &str) -> Vec<&str> {
 fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
-    env::split_paths(&path).any(|folder| Path::new(&folder).join(&name).is_file())
+    env::split_paths(&path).any(|folder| folder.join(&name).is_file())
 }
 
 #[cfg(test)]
@@ -212,27 +201,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_room_on_a_disk_is_known_and_on_none_is_not() {
+    fn a_log_is_not_made_by_being_looked_for_and_reported_where_others_may_read_it() {
+        use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
         assert!(free(home.path()).is_some());
         assert_eq!(free(&home.path().join("nowhere")), None);
-    }
-
-    #[test]
-    fn a_log_that_is_not_there_is_not_made_by_being_looked_for() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("logs/audit.jsonl");
-        let check = audit_log(&path);
-        assert_eq!(check.status, Status::Ok);
-        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_log_for_all_eyes_is_reported() {
-        use std::os::unix::fs::PermissionsExt;
-        let home = tempfile::tempdir().unwrap();
         let path = home.path().join("audit.jsonl");
+        assert_eq!(audit_log(&path).status, Status::Ok);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let check = audit_log(&path);
