@@ -3,7 +3,6 @@ DO $$ DECLARE kept text; BEGIN
     WHERE n.nspname = '{schema}' AND c.relkind = 'r'
         AND has_table_privilege({literal}, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE');
     IF kept IS NOT NULL THEN
-        RAISE EXCEPTION '% may still write %: run the REVOKE statements as the user who owns them, or take it out of the '
-            'roles that may write', {literal}, kept;
+        RAISE EXCEPTION '% may still write %: take it out of the roles that may write', {literal}, kept;
     END IF;
 END $$;

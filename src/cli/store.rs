@@ -158,6 +158,7 @@ fn as_json(state: &StoreState) -> serde_json::Value {
         "prepared": state.is_prepared,
         "may_write": state.may_write,
         "spaces": spaces.collect::<Vec<_>>(),
+        "of_other_versions": state.of_other_versions.iter().map(|(name, _)| name).collect::<Vec<_>>(),
     })
 }
 
@@ -193,6 +194,13 @@ fn as_text(state: &StoreState) -> String {
     }
     for space in &state.spaces {
         text.push_str(&line(space));
+    }
+    for (name, schema) in &state.of_other_versions {
+        text.push_str(&format!(
+            "  {}: of another version of kb-agent ({schema}); `kb-agent store push` where its files are \
+             fills it again\n",
+            sanitize(name)
+        ));
     }
     text
 }

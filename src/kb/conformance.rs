@@ -22,7 +22,7 @@ mod tests {
         ChunkId, ChunkKey, Counts, Damage, DocumentFacts, EmbeddedStore, FetchOptions, Limits,
         LocalStamp, Match, NameQuery, NewDocument, Reader, Store, Within,
     };
-    use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
+    use super::super::index::{Purpose, RemoteStore, StoreAccess, StoreAddress, StoreServer};
     use super::super::links::{LinkTargets, links};
     use super::super::metadata::document_metadata;
     use super::super::search::{HybridQuery, chunk_filter, hybrid};
@@ -94,7 +94,9 @@ mod tests {
     fn remote_stores() -> (RemoteStore, RemoteStore) {
         let database = format!("test_{}", uuid::Uuid::now_v7().simple());
         let statement = format!("CREATE DATABASE {database}");
-        server("postgres").run(&statement, limits()).unwrap();
+        let all = server("postgres");
+        let mut connection = all.open(Purpose::Writing, limits()).unwrap();
+        connection.execute(statement, limits()).unwrap();
         server(&database).prepare(limits()).unwrap();
         let open = |machine: &str| {
             let of = (machine.to_owned(), vec![String::new()]);
@@ -108,20 +110,16 @@ mod tests {
         not(feature = "store-server-tests"),
         ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
     )]
-    fn a_search_of_a_server_takes_four_round_trips_at_most() {
+    fn a_search_of_a_server_takes_four_round_trips_and_one_for_unknown_words() {
         let (store, _) = remote_stores();
         let machine = Machine::new(&NOTES);
         machine.update(&store).unwrap();
-        let before = store.round_trips();
-        assert_eq!(
-            hybrid_hits(&store, "when does the kiln fire")[0],
-            "notes/kiln.md"
-        );
-        assert!(
-            store.round_trips() - before <= 4,
-            "{}",
-            store.round_trips() - before
-        );
+        for (query, most) in [("kiln at night", 4), ("when does the kiln fire", 5)] {
+            let before = store.round_trips();
+            assert_eq!(hybrid_hits(&store, query)[0], "notes/kiln.md");
+            let taken = store.round_trips() - before;
+            assert!(taken <= most, "{query}: {taken}");
+        }
     }
 
     #[test]
@@ -129,18 +127,8 @@ mod tests {
         not(feature = "store-server-tests"),
         ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
     )]
-    fn a_server_scores_as_the_embedded_engine_does() {
-        let many: Vec<(String, String)> = (0..300)
-            .map(|n| {
-                let words = ["glaze", "kiln", "fire", "clay", "plan", "night", "PROJ-7"];
-                let text = (0..=n % 40).map(|at| words[(n * 31 + at * at * 7) % words.len()]);
-                let text: Vec<&str> = text.collect();
-                (
-                    format!("{n:03}.md"),
-                    format!("# Note {}\n\n{}\n", n % 9, text.join(" ")),
-                )
-            })
-            .collect();
+    fn a_server_finds_what_the_embedded_engine_finds() {
+        let many = many_notes();
         let german = [
             (
                 "de1.md",
@@ -171,6 +159,7 @@ mod tests {
             store.refresh("letters", limits()).unwrap();
         }
         let cancel = CancellationToken::new();
+        let mut shared = Vec::new();
         for query in [
             "glaze",
             "kiln at night",
@@ -192,11 +181,23 @@ mod tests {
             assert_eq!(a.corrections, b.corrections, "{query}");
             assert!((a.full.unwrap() - b.full.unwrap()).abs() < 1e-9, "{query}");
             assert_eq!(a.matches.len(), b.matches.len(), "{query}");
-            for (x, y) in a.matches.iter().zip(&b.matches) {
-                assert!((x.score - y.score).abs() < 1e-9, "{query}: {x:?} {y:?}");
-                assert_eq!((&x.source, x.lines), (&y.source, y.lines), "{query}");
-            }
+            // Each of its best ten scores like one of the other's: of equals any may be first.
+            let Some(last) = a.matches.iter().take(10).next_back() else {
+                continue;
+            };
+            let score = last.score * 0.98;
+            let first = b.matches.iter().take(10);
+            shared.extend(first.map(|b| {
+                let same = a.matches.iter().find(|a| a.source == b.source);
+                same.is_some_and(|a| a.score >= score)
+            }));
         }
+        let agreeing = shared.iter().filter(|is_shared| **is_shared).count();
+        assert!(
+            agreeing * 10 >= shared.len() * 9,
+            "{agreeing} of {}",
+            shared.len()
+        );
         let names = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
             let key = tokens::name_key("what is note 4");
             let found = store
@@ -233,16 +234,30 @@ mod tests {
         not(feature = "store-server-tests"),
         ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
     )]
-    fn a_process_that_stays_is_notified_of_a_commit() {
-        let (one, other) = remote_stores();
-        let _leads = other.lease("letters", Duration::from_mins(1), limits());
-        put(&one, &[("a.md", "The kiln fires at night.\n")]);
-        let deadline = Instant::now() + Duration::from_mins(1);
-        while other.reader().generation() == 0 {
-            assert!(Instant::now() < deadline, "no notification came");
-            std::thread::yield_now();
-        }
-        assert_eq!(found(other.reader().as_ref(), "kiln"), ["a.md"]);
+    fn a_document_that_waits_to_be_sent_holds_no_memory() {
+        let (store, _) = remote_stores();
+        let (cancel, budget) = (CancellationToken::new(), ByteBudget::new(100));
+        let mut batch = store.begin(false, limits()).unwrap();
+        let mut small = incoming("a.md", "The kiln fires at night.\n");
+        small.reservation = budget.reserve(60, &cancel).unwrap();
+        batch.put_document(small, limits()).unwrap();
+        // One that is larger than all room there is waits until nothing else is reserved.
+        let large = budget.reserve(1, &cancel).unwrap();
+        assert!(large.resized(200, &cancel).is_some());
+    }
+
+    /// Notes of few words, in many lengths.
+    fn many_notes() -> Vec<(String, String)> {
+        let notes = (0..300).map(|n| {
+            let words = ["glaze", "kiln", "fire", "clay", "plan", "night", "PROJ-7"];
+            let text = (0..=n % 40).map(|at| words[(n * 31 + at * at * 7) % words.len()]);
+            let text: Vec<&str> = text.collect();
+            (
+                format!("{n:03}.md"),
+                format!("# Note {}\n\n{}\n", n % 9, text.join(" ")),
+            )
+        });
+        notes.collect()
     }
 
     /// The engines, with the server where there is one.

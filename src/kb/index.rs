@@ -25,7 +25,7 @@ pub(crate) use port::{
 pub(crate) use port::{Counts, Damage};
 pub use port::{Document, DocumentMetadata, Lease, Passage, Within};
 #[cfg(test)]
-pub(crate) use remote::RemoteStore;
+pub(crate) use remote::{Purpose, RemoteStore};
 pub use remote::{SpaceState, StoreAccess, StoreState};
 pub(crate) use remote::{StoreAddress, StoreServer, open_shared, setup_script};
 pub(crate) use search_terms::rewritten;

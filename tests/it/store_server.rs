@@ -17,7 +17,7 @@ use tokio_postgres::{Config, NoTls};
 use crate::workplace::{Workplace, text};
 
 /// What this version keeps lies in it.
-const SCHEMA: &str = "kb_v6_3";
+const SCHEMA: &str = "kb_v7_3";
 
 /// One test stops the server; the others need it.
 static SERVER: RwLock<()> = RwLock::new(());

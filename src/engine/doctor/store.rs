@@ -70,6 +70,15 @@ fn spaces(state: &StoreState, only_reads: bool) -> Check {
     });
     let spaces = spaces.collect::<Vec<_>>().join("; ");
     let is_there = |name: &String| state.spaces.iter().any(|space| space.name == *name);
+    let others = state.of_other_versions.iter();
+    let others: Vec<String> = others.map(|(name, _)| one_line(name, 100)).collect();
+    if !others.is_empty() {
+        return Check::note(
+            "spaces",
+            format!("of another version of kb-agent: {}", others.join(", ")),
+            "run kb-agent store push again where their files are; kb-agent store status lists all spaces",
+        );
+    }
     match &state.space {
         Some(named) if only_reads && !is_there(named) => {
             let known = match spaces.as_str() {

@@ -250,6 +250,9 @@ pub enum SkipReason {
     /// could refer to it.
     #[error("its name is not plain text")]
     BadName,
+    /// The index that it would go to takes no path of more than so many bytes.
+    #[error("its path is too long for the store (the limit is {0} bytes); shorten it")]
+    LongPath(usize),
     /// Ignore rules that cannot be read may hide anything in their folder.
     #[error("nothing in it is read: what its rules leave out cannot be known ({0})")]
     BadRules(String),

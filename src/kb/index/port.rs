@@ -207,6 +207,11 @@ pub(crate) trait Batch {
     /// engine nothing.
     fn previous_reader(&self) -> Option<Arc<dyn Reader>>;
 
+    /// The longest name that a document may have here, in bytes.
+    fn longest_source(&self) -> usize {
+        usize::MAX
+    }
+
     /// Announces how many documents will be put, as a hint for the engine.
     fn expect(&mut self, documents: usize);
 
@@ -602,20 +607,6 @@ impl<'a> Limits<'a> {
     /// The same with another deadline.
     pub fn until(self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self }
-    }
-
-    /// The time that is left; `None` for any.
-    pub(super) fn time_left(self) -> Option<Duration> {
-        let deadline = self.deadline?;
-        Some(deadline.saturating_duration_since(Instant::now()))
-    }
-
-    /// What the work comes to; `None` once the call is cancelled.
-    pub(super) async fn run_until_cancelled<T>(self, work: impl Future<Output = T>) -> Option<T> {
-        match self.cancel {
-            Some(cancel) => cancel.run_until_cancelled(work).await,
-            None => Some(work.await),
-        }
     }
 
     /// [`KbError::Stopped`] once the call is cancelled, [`KbError::TimedOut`] from the deadline on.

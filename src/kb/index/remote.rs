@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `store_address`, `store_server` | how a server is reached and waited for, and what its errors mean |
-//! | `schema`, `keys`, `sql/` | what is kept there, and in which form |
+//! | `schema`, `keys`, `sql/` | what is kept there, and under which names |
 //! | `space`, `reader` | reading the last commit of a space |
 //! | `batch`, `vectors` | changing it |
 //! | `remote_store` | all of it behind the port; what a store is like as a whole |
@@ -32,4 +32,6 @@ pub use remote_store::{SpaceState, StoreState};
 pub(crate) use schema::setup_script;
 pub use store_address::StoreAccess;
 pub(crate) use store_address::StoreAddress;
+#[cfg(test)]
+pub(crate) use store_server::Purpose;
 pub(crate) use store_server::StoreServer;

@@ -298,6 +298,15 @@ impl Pass<'_> {
         changed: &[ChangedFile<'_>],
         files: usize,
     ) -> Result<(), KbError> {
+        let longest = self.batch.longest_source();
+        let is_too_long = |one: &&ChangedFile<'_>| one.file.source.len() > longest;
+        let too_long = changed.iter().filter(is_too_long).map(|one| Skipped {
+            path: one.file.source.clone(),
+            reason: SkipReason::LongPath(longest),
+        });
+        self.report.skipped.extend(too_long);
+        let changed = changed.iter().filter(|one| !is_too_long(one));
+        let changed: &Vec<ChangedFile<'_>> = &changed.cloned().collect();
         self.batch.expect(changed.len());
         let mut done = files - changed.len();
         job.report(Phase::Reading, done, files);

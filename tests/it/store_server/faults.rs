@@ -147,7 +147,7 @@ fn a_killed_server_comes_back_with_a_whole_commit() {
 
 #[test]
 #[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
-fn a_path_that_no_index_of_the_server_takes_is_one_line() {
+fn a_path_that_no_index_of_the_server_takes_is_left_out_and_listed() {
     let place = notes();
     let store = Store::prepared(&place);
     let index = ["index", "--kb", &kb(&place, "notes")];
@@ -155,9 +155,17 @@ fn a_path_that_no_index_of_the_server_takes_is_one_line() {
     let folder = "a long name of a folder ".repeat(10);
     let deep = [folder.trim(); 11].join("/");
     place.file(&format!("notes/{deep}/kiln.md"), "# Deep\n\nA deep kiln.\n");
-    let line = fails(&store.run(&place, &index));
-    assert!(line.contains("more than 2600 bytes"), "{line}");
-    assert_eq!(store.status(&place)["spaces"][0]["documents"], 2);
+    place.file("notes/new.md", "# New\n\nThe kiln is new.\n");
+    let index = [&index[..], &["--json"]].concat();
+    for unchanged in [2, 3] {
+        let output = store.run(&place, &index);
+        succeeds(&output);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["unchanged"], unchanged, "{report}");
+        let why = report["skipped"][0]["reason"].as_str().unwrap();
+        assert!(why.contains("the limit is 2600 bytes"), "{report}");
+    }
+    assert_eq!(store.status(&place)["spaces"][0]["documents"], 3);
 }
 
 #[test]
@@ -236,8 +244,24 @@ fn another_version_has_a_schema_of_its_own() {
     let line = fails(&store.run(&place, &["search", "--kb", &notes, "kiln"]));
     assert!(line.contains("store init"), "{line}");
     succeeds(&store.run(&place, &["store", "init"]));
-    assert_eq!(store.status(&place)["spaces"].as_array().unwrap().len(), 0);
-    succeeds(&store.run(&place, &["index", "--kb", &notes]));
+    let status = store.status(&place);
+    assert_eq!(status["spaces"].as_array().unwrap().len(), 0);
+    assert_eq!(status["of_other_versions"][0], "team");
+    let line = fails(&store.run(&Workplace::empty(), &["search", "kiln"]));
+    assert!(line.contains("the space 'team' (kb_v0_1)"), "{line}");
+    assert!(line.contains("store push"), "{line}");
+    let doctor = text(&store.run(&Workplace::empty(), &["doctor"]).stdout);
+    assert!(
+        doctor.contains("of another version of kb-agent: team"),
+        "{doctor}"
+    );
+    succeeds(&store.run(&place, &["store", "push", "--kb", &notes]));
+    assert!(
+        store.status(&place)["of_other_versions"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
     succeeds(&store.run(&place, &["store", "drop", "team"]));
     // The older one is as it was.
     store.sql(&format!(

@@ -103,12 +103,18 @@ fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_index
     succeeds(&by(owner, &["store", "init"]));
     succeeds(&by(indexer, &["index", "--kb", &notes]));
     store.let_in(as_owner, &place, &["--reader", late]);
-    // The owner cannot take back what the tables of an indexer let it do.
-    let demoted = store.try_to_let_in(as_owner, &place, &["--reader", indexer]);
+    // Who may write by another role is not let in as a reader.
+    let member = format!("GRANT {indexer} TO {late}");
+    store.sql(&member);
+    let demoted = store.try_to_let_in(as_owner, &place, &["--reader", late]);
     let refused = demoted.unwrap_err();
     let refused = refused.as_db_error().unwrap().message();
     assert!(refused.contains("may still write"), "{refused}");
-    succeeds(&by(indexer, &["index", "--kb", &notes]));
+    store.sql(&member.replace("GRANT", "REVOKE").replace(" TO ", " FROM "));
+    // What an indexer wrote stays when it may only read.
+    store.let_in(as_owner, &place, &["--reader", indexer]);
+    let line = fails(&by(indexer, &["index", "--kb", &notes]));
+    assert!(line.contains("may only be read"), "{line}");
     let status = text(&by(early, &["store", "status"]).stdout);
     assert!(status.contains("this user may read\n"), "{status}");
     for reader in [early, late] {

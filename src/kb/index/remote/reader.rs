@@ -1,19 +1,17 @@
 //! Reading a space: each verb one statement, which sees one commit. A query with words that the space does
-//! not have takes another.
+//! not have takes others.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::iter;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use tokio_postgres::Row;
 
-use super::keys::{keys_of_targets, slips_of_word, term_id};
-use super::schema::of_space;
-use super::space::{Commit, ListedDocument, Names, Space, vector_text};
-use super::store_server::sql::{
-    BOOL, BYTEA_ARRAY, FLOAT8_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
-};
-use super::store_server::{Connection, TypedValue};
+use super::keys::{keys_of_targets, term_id};
+use super::schema::TERM_IDS;
+use super::space::{Commit, Documents, Space};
+use super::store_server::{Value, values};
+use super::vectors::{check_dimensions, vector_text};
 use crate::domain::{Day, LineRange};
 use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
@@ -25,7 +23,7 @@ use crate::kb::index::port::{
 };
 use crate::kb::index::quantised::Query;
 use crate::kb::index::search_terms::{
-    self, Bm25, MOST_LOOKED_UP, SearchTerm, beginnings, corrections, edits, gain,
+    Bm25, MOST_LOOKED_UP, beginnings, corrections, edits, search_terms,
 };
 use crate::kb::index::tokens::{self, QueryTerm, Role};
 use crate::kb::links::{Link, LinkTargets};
@@ -33,17 +31,22 @@ use crate::kb::source::Stamp;
 
 /// [`ChunkKey::WORDS_ONLY`] as the server writes it.
 const WORDS_ONLY: &str = "decode(repeat('00', 16), 'hex')";
-/// The sum of products of the first value with the vector of `v`, times the scale of `v`.
-const PRODUCTS: &str = "-(v.v::vector <#> $1::text::vector) * v.scale";
-/// Words of a query that may be looked up: which of them are unknown, the server tells.
-const MOST_WITH_SLIPS: usize = 8 * MOST_LOOKED_UP;
+/// A chunk `c` that has no vector of the model $2 yet, though it gets one.
+const NEEDS_VECTOR: &str = "NOT EXISTS (SELECT FROM vectors v WHERE v.model = $2 AND v.key = c.key)
+    AND c.key <> decode(repeat('00', 16), 'hex')";
+/// The columns of a document that [`document`] reads; $2 is the machine.
+const DOCUMENT: &str =
+    "d.source, d.title, d.hash, d.chunks, d.stamp, d.machine = $2, d.day, d.tags";
+/// Chunks that are scored at first; where these are too few, [`MOST_CANDIDATES`] or one in [`CANDIDATES`].
+const FIRST_CANDIDATES: i64 = 2000;
+const MOST_CANDIDATES: i64 = 20_000;
+const CANDIDATES: i64 = 12;
 
 /// The space as it is at the moment of each call.
 pub(super) struct RemoteReader {
     space: Arc<Space>,
-    /// What it was made for. A space that was made anew meanwhile has other tables.
-    commit: Mutex<Commit>,
-    generation: u64,
+    /// What it was made for.
+    commit: Commit,
     /// Whether it lists only what this process keeps up to date.
     own_only: bool,
 }
@@ -52,96 +55,154 @@ impl RemoteReader {
     /// Makes a reader for a commit.
     pub fn new(space: Arc<Space>, commit: Commit, own_only: bool) -> Self {
         Self {
-            generation: commit.generation,
-            commit: Mutex::new(commit),
-            own_only: own_only && space.labels.iter().all(|label| !label.is_empty()),
             space,
+            commit,
+            own_only,
         }
     }
 
-    /// The commit that it was made for, or the one that it found since.
-    fn commit(&self) -> Commit {
-        *self.commit.lock()
-    }
-
-    /// Asks the tables of the space, which a statement calls `…_{space}`, and those of its model,
-    /// `…_{model}`; no rows where there are none. Where these were replaced, it asks the new ones, and
-    /// where the connection broke before, a new one.
-    fn rows(
-        &self,
-        statement: &str,
-        values: &[TypedValue<'_>],
-        limits: Limits<'_>,
-    ) -> Result<Vec<Row>> {
-        limits.check()?;
-        if fill(statement, self.commit()).is_none() {
-            return Ok(Vec::new());
-        }
-        let space = &self.space;
-        let mut connection = space.server.connection(space.reading(), limits)?;
-        let ask = |connection: &mut Connection| match fill(statement, self.commit()) {
-            Some(filled) => connection.rows(&filled, values, limits),
-            None => Ok(Vec::new()),
-        };
-        match ask(&mut connection) {
-            Err(KbError::Outdated(_)) => {
-                let now = space.refresh_by(&mut connection, limits)?;
-                *self.commit.lock() = now;
-            }
+    /// Asks the server; where the connection broke before, over a new one.
+    fn rows(&self, statement: &str, values: Vec<Value>, limits: Limits<'_>) -> Result<Vec<Row>> {
+        let values = Arc::new(values);
+        let mut connection = self.space.reading(limits)?;
+        match connection.rows(statement, Arc::clone(&values), limits) {
             Err(KbError::Store(_)) if connection.is_broken() => {
-                connection = space.server.connection(space.reading(), limits)?;
+                let mut connection = self.space.reading(limits)?;
+                connection.rows(statement, values, limits)
             }
-            other => return other,
+            answer => answer,
         }
-        ask(&mut connection)
     }
 
-    /// Names and metadata of all documents.
-    fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>> {
-        self.space.names(self.commit(), || {
-            let asked =
-                "SELECT source, title, modified, day, tags FROM documents_{space} ORDER BY source";
-            let rows = self.rows(asked, &[], limits)?;
-            let listed = rows.iter().map(|row| ListedDocument {
-                source: row.get(0),
-                title: row.get(1),
-                modified: row.get::<_, i64>(2).cast_unsigned(),
-                metadata: metadata(row),
-            });
-            Ok(listed.collect())
+    /// Whether this process keeps a document up to date.
+    fn is_own(&self, source: &str) -> bool {
+        let mut labels = self.space.labels.iter();
+        labels.any(|label| {
+            let rest = source.strip_prefix(label.as_str());
+            rest.is_some_and(|rest| label.is_empty() || rest.is_empty() || rest.starts_with('/'))
         })
     }
 
-    /// The condition that a chunk `c` still needs a vector.
-    fn needs_vector(&self) -> String {
-        let has_one = match self.commit().model {
-            Some(_) => " AND NOT EXISTS (SELECT FROM vectors_{model} v WHERE v.key = c.key)",
-            None => "",
+    /// All documents in the order of their names; asked for once a commit.
+    fn documents(&self, limits: Limits<'_>) -> Result<Arc<Documents>> {
+        limits.check()?;
+        let mut known = self.space.documents.lock();
+        if let Some((of, documents)) = known.as_ref()
+            && (of.space, of.generation) == (self.commit.space, self.commit.generation)
+        {
+            return Ok(Arc::clone(documents));
+        }
+        let asked =
+            format!("SELECT {DOCUMENT} FROM documents d WHERE d.space = $1 ORDER BY d.source");
+        let values = values![self.commit.space, self.space.machine.clone()];
+        let rows = self.rows(&asked, values, limits)?;
+        let documents: Arc<Documents> = Arc::new(rows.iter().filter_map(document).collect());
+        *known = Some((self.commit, Arc::clone(&documents)));
+        Ok(documents)
+    }
+
+    /// The best chunks for weighted terms, among those that hold the rarest of them.
+    fn score(
+        &self,
+        terms: &[(String, f64)],
+        k: usize,
+        candidates: i64,
+        within: Within<'_>,
+    ) -> Result<ScoredChunks> {
+        let space = self.commit.space;
+        let ids: Vec<i32> = terms.iter().map(|(term, _)| term_id(space, term)).collect();
+        let weights: Vec<f64> = terms.iter().map(|(_, weight)| *weight).collect();
+        // What scores like the last comes along, so that equals are cut in an order of our own.
+        let mut values = values![space, ids, weights, candidates, k as i64 + 16];
+        values.extend(filter_values(within));
+        let asked = include_str!("sql/search.sql")
+            .replace("{filter}", &filter(6))
+            .replace("{term_ids}", &TERM_IDS.to_string());
+        let rows = self.rows(&asked, values, within.limits())?;
+        let Some(first) = rows.first() else {
+            return Ok(ScoredChunks::default());
         };
-        format!("c.key <> {WORDS_ONLY}{has_one}")
+        let held: Vec<i64> = first.get::<_, Option<_>>(6).unwrap_or_default();
+        let held = held.into_iter().map(i64::cast_unsigned);
+        let are_found = rows
+            .iter()
+            .filter(|row| row.get::<_, Option<i64>>(0).is_some());
+        Ok(ScoredChunks {
+            chunks: first.get::<_, Option<i64>>(5).unwrap_or(0),
+            held: terms
+                .iter()
+                .map(|(term, _)| term.clone())
+                .zip(held)
+                .collect(),
+            rest: first.get::<_, Option<f64>>(7).unwrap_or(0.0),
+            matches: Match::best(are_found.map(|row| scored_match(row, row.get(4))), k),
+        })
+    }
+
+    /// Terms that may stand for words that the space does not have, with the number of chunks that hold each.
+    fn near_terms(&self, unknown: &[&QueryTerm], limits: Limits<'_>) -> Result<Vec<(String, u64)>> {
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        let space = self.commit.space;
+        let words = unknown.iter().map(|word| word.text.as_str());
+        let initials = words.clone().map(|word| word.chars().take(1).collect());
+        let letters = words.clone().map(|word| word.chars().count() as i32);
+        let beginnings = words.flat_map(beginnings);
+        let beginnings = beginnings.map(|beginning| term_id(space, &beginning));
+        let values = values![
+            space,
+            initials.collect::<Vec<String>>(),
+            letters.collect::<Vec<i32>>(),
+            beginnings.collect::<Vec<i32>>(),
+        ];
+        let rows = self.rows(include_str!("sql/near_terms.sql"), values, limits)?;
+        let near = rows.iter();
+        Ok(near
+            .map(|row| (row.get(0), row.get::<_, i64>(1).cast_unsigned()))
+            .collect())
+    }
+
+    /// Chunks with a name.
+    fn named(&self, name: &str, within: Within<'_>) -> Result<Vec<Match>> {
+        let asked = format!(
+            "SELECT c.chunk, d.source, c.first, c.last FROM chunks c
+            JOIN documents d ON d.number = c.chunk >> 32
+            WHERE c.space = $1 AND c.names @> ARRAY[$2] AND {}
+            ORDER BY d.source, c.chunk LIMIT $3",
+            filter(4)
+        );
+        let mut values = values![self.commit.space, name.to_owned(), MOST_NAMED as i64];
+        values.extend(filter_values(within));
+        let rows = self.rows(&asked, values, within.limits())?;
+        Ok(rows.iter().map(|row| scored_match(row, 0.0)).collect())
     }
 }
 
-/// A statement with the names of the tables; `None` where there are none.
-fn fill(statement: &str, commit: Commit) -> Option<String> {
-    let mut filled = of_space(statement, commit.space?);
-    if statement.contains("{model}") {
-        filled = filled.replace("{model}", &commit.model?.number.to_string());
-    }
-    Some(filled)
+/// The answer to a search for terms.
+#[derive(Debug, Default)]
+struct ScoredChunks {
+    /// The number of chunks of the space.
+    chunks: i64,
+    /// How many chunks hold each term.
+    held: HashMap<String, u64>,
+    /// What terms that find nothing by themselves could add to a score at most.
+    rest: f64,
+    matches: Vec<Match>,
 }
 
 impl Reader for RemoteReader {
     fn generation(&self) -> u64 {
-        self.generation
+        self.commit.generation
     }
 
     fn counts(&self, limits: Limits<'_>) -> Result<Counts> {
         let asked = format!(
-            "SELECT documents, chunks, (SELECT count(*) FROM chunks_{{space}} WHERE key = {WORDS_ONLY})
-            FROM spaces WHERE space = {{space}}"
+            "SELECT documents, chunks,
+                (SELECT count(*) FROM chunks WHERE space = $1 AND key = {WORDS_ONLY})
+            FROM spaces WHERE space = $1"
         );
-        let rows = self.rows(&asked, &[], limits)?;
+        let rows = self.rows(&asked, values![self.commit.space], limits)?;
         let counts = rows.first().map(|row| Counts {
             documents: row.get::<_, i64>(0) as usize,
             chunks: row.get::<_, i64>(1) as usize,
@@ -156,52 +217,36 @@ impl Reader for RemoteReader {
         limit: usize,
         limits: Limits<'_>,
     ) -> Result<Vec<Arc<Document>>> {
-        let labels = &self.space.labels;
-        let begins: Vec<String> = labels.iter().map(|label| format!("{label}/")).collect();
-        // `0` comes right behind `/`.
-        let ends: Vec<String> = labels.iter().map(|label| format!("{label}0")).collect();
-        let values: [TypedValue<'_>; 7] = [
-            (&after.unwrap_or_default(), TEXT),
-            (&(limit as i64), INT8),
-            (&self.space.machine, TEXT),
-            (&self.own_only, BOOL),
-            (labels, TEXT_ARRAY),
-            (&begins, TEXT_ARRAY),
-            (&ends, TEXT_ARRAY),
-        ];
-        let rows = self.rows(include_str!("sql/page.sql"), &values, limits)?;
-        Ok(rows.iter().map(document).collect())
+        let documents = self.documents(limits)?;
+        let after = after.unwrap_or_default();
+        let first = documents.partition_point(|document| document.source.as_str() <= after);
+        let is_listed = |document: &&Arc<Document>| !self.own_only || self.is_own(&document.source);
+        let listed = documents[first..].iter().filter(is_listed);
+        Ok(listed.take(limit).cloned().collect())
     }
 
     fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>> {
-        let values = [(&paths as _, TEXT_ARRAY), (&self.space.machine as _, TEXT)];
-        let rows = self.rows(include_str!("sql/look_up.sql"), &values, limits)?;
+        let asked = format!(
+            "SELECT {DOCUMENT}, EXISTS (SELECT FROM documents f WHERE f.space = $1
+                AND f.source >= p.path || '/' AND f.source < p.path || '0')
+            FROM unnest($3) WITH ORDINALITY AS p(path, at)
+            LEFT JOIN documents d ON d.space = $1 AND d.source = p.path ORDER BY p.at"
+        );
+        let machine = self.space.machine.clone();
+        let values = values![self.commit.space, machine, owned(paths)];
+        let rows = self.rows(&asked, values, limits)?;
         let found = rows.iter().map(|row| PathContents {
-            document: row.get::<_, bool>(13).then(|| document(row)),
-            is_folder: row.get(14),
+            document: document(row),
+            is_folder: row.get(8),
         });
-        let mut contents: Vec<PathContents> = found.collect();
-        contents.resize(paths.len(), PathContents::default());
-        Ok(contents)
+        Ok(found.collect())
     }
 
     fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches> {
-        if let NameQuery::Under(folder) = query
-            && !folder.is_empty()
-        {
-            let asked = "SELECT source FROM documents_{space} WHERE source = $1
-                OR (source >= $1 || '/' AND source < $1 || '0') ORDER BY source";
-            let rows = self.rows(asked, &[(folder, TEXT)], limits)?;
-            return Ok(NameMatches {
-                distance: 0,
-                sources: rows.iter().map(|row| row.get(0)).collect(),
-            });
-        }
-        limits.check()?;
-        let names = self.names(limits)?;
-        let names = names.iter().map(|listed| DocumentName {
-            source: &listed.source,
-            title: &listed.title,
+        let documents = self.documents(limits)?;
+        let names = documents.iter().map(|document| DocumentName {
+            source: &document.source,
+            title: &document.title,
         });
         names::matches(&names.collect::<Vec<_>>(), query)
     }
@@ -211,39 +256,38 @@ impl Reader for RemoteReader {
         is_wanted: &mut dyn FnMut(&DocumentFacts<'_>) -> bool,
         limits: Limits<'_>,
     ) -> Result<Vec<String>> {
-        limits.check()?;
-        let names = self.names(limits)?;
-        let wanted = names.iter().filter(|listed| {
-            is_wanted(&DocumentFacts::new(
-                &listed.source,
-                listed.modified,
-                &listed.metadata,
-            ))
-        });
-        Ok(wanted.map(|listed| listed.source.clone()).collect())
+        let documents = self.documents(limits)?;
+        let wanted = documents
+            .iter()
+            .filter(|document| is_wanted(&document.facts()));
+        Ok(wanted.map(|document| document.source.clone()).collect())
     }
 
     fn chunks_with(&self, terms: &[&str], within: Within<'_>) -> Result<Vec<ChunkId>> {
-        let ids: Vec<i32> = terms.iter().map(|term| term_id(term)).collect();
-        let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
-        let values: [TypedValue<'_>; 2] = [(&ids, INT4_ARRAY), (&sources, TEXT_ARRAY)];
-        let asked = include_str!("sql/chunks_with.sql");
-        let rows = self.rows(asked, &values, within.limits())?;
+        let space = self.commit.space;
+        let ids: Vec<i32> = terms.iter().map(|term| term_id(space, term)).collect();
+        let asked = format!(
+            "SELECT c.chunk FROM chunks c WHERE c.space = $1 AND c.terms @> $2 AND {}",
+            filter(3)
+        );
+        let mut values = values![space, ids];
+        values.extend(filter_values(within));
+        let rows = self.rows(&asked, values, within.limits())?;
         Ok(rows.iter().map(|row| chunk_id(row, 0)).collect())
     }
 
     fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource> {
-        let asked =
-            "SELECT source, links FROM documents_{space} WHERE source = ANY ($1) ORDER BY source";
-        let rows = self.rows(asked, &[(&sources, TEXT_ARRAY)], limits)?;
+        let asked = "SELECT source, links FROM documents WHERE space = $1 AND source = ANY ($2)
+            ORDER BY source";
+        let rows = self.rows(asked, values![self.commit.space, owned(sources)], limits)?;
         Ok(rows.iter().map(links).collect())
     }
 
     fn links_to(&self, targets: &LinkTargets, limits: Limits<'_>) -> Result<LinksBySource> {
-        let keys = keys_of_targets(targets);
-        let asked =
-            "SELECT source, links FROM documents_{space} WHERE link_keys && $1 ORDER BY source";
-        let rows = self.rows(asked, &[(&keys, TEXT_ARRAY)], limits)?;
+        let asked = "SELECT source, links FROM documents WHERE space = $1 AND link_keys && $2
+            ORDER BY source";
+        let values = values![self.commit.space, keys_of_targets(targets)];
+        let rows = self.rows(asked, values, limits)?;
         let mut found: LinksBySource = rows.iter().map(links).collect();
         for (_, links) in &mut found {
             links.retain(|link| targets.are_meant_by(link));
@@ -258,9 +302,14 @@ impl Reader for RemoteReader {
         passages: usize,
         limits: Limits<'_>,
     ) -> Result<Vec<Passage>> {
-        let amount = passages as i64;
-        let values = [(&sources as _, TEXT_ARRAY), (&amount as _, INT8)];
-        let rows = self.rows(include_str!("sql/openings.sql"), &values, limits)?;
+        let asked = "SELECT c.chunk, d.source, c.first, c.last, c.place, c.heading, c.body
+            FROM unnest($2) WITH ORDINALITY AS a(source, at)
+            JOIN documents d ON d.space = $1 AND d.source = a.source
+            JOIN chunks c ON c.space = $1
+                AND c.chunk >= d.number << 32 AND c.chunk < (d.number << 32) + $3
+            ORDER BY a.at, c.chunk";
+        let values = values![self.commit.space, owned(sources), passages as i64];
+        let rows = self.rows(asked, values, limits)?;
         Ok(rows.iter().map(passage).collect())
     }
 
@@ -271,63 +320,76 @@ impl Reader for RemoteReader {
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches> {
+        within.go_on()?;
         let asked = tokens::terms(query);
         if k == 0 || asked.is_empty() {
-            within.go_on()?;
             return Ok(LexicalMatches::default());
         }
-        let first = LexicalArguments::from_query(&asked);
-        let mut found = self.call_lexical(&first, name, k, within)?;
-        let doc_freq = |term: &str| Ok(found.doc_freq.get(term).copied().unwrap_or(0));
-        let terms = search_terms::search_terms(asked, doc_freq, |_| Ok(found.near.clone()))?;
-        if terms.iter().any(|word| word.is_corrected) {
-            let again = LexicalArguments::from_search_terms(&terms);
-            found = self.call_lexical(&again, name, k, within)?;
-        }
-        let scored = found.rows.iter().map(|row| Match {
-            score: score(found.bm25, &terms, row),
-            ..named_match(row)
+        let texts = asked
+            .iter()
+            .flat_map(|word| iter::once(&word.text).chain(&word.others));
+        let mut words: Vec<(String, f64)> = texts.map(|text| (text.clone(), 1.0)).collect();
+        let mut found = self.score(&words, k, FIRST_CANDIDATES, within)?;
+        let is_held = |text: &String| found.held.get(text).is_some_and(|held| *held > 0);
+        let unknown = asked.iter().filter(|word| {
+            let is_known = iter::once(&word.text).chain(&word.others).any(is_held);
+            !is_known && word.role == Role::Word && edits(&word.text).is_some()
         });
-        let matches = Match::best(scored.filter(|found| found.score > 0.0), k);
+        let unknown: Vec<&QueryTerm> = unknown.take(MOST_LOOKED_UP).collect();
+        let near = self.near_terms(&unknown, within.limits())?;
+        found.held.extend(near.iter().cloned());
+        let doc_freq = |term: &str| Ok(found.held.get(term).copied().unwrap_or(0));
+        let terms = search_terms(asked, doc_freq, |_| Ok(near.clone()))?;
+        if terms.iter().any(|word| word.is_corrected) {
+            let chosen = terms.iter().flat_map(|word| &word.terms);
+            words = chosen
+                .map(|term| (term.text.clone(), term.weight))
+                .collect();
+            found = self.score(&words, k, FIRST_CANDIDATES, within)?;
+        }
+        let last = found.matches.get(k - 1).map_or(0.0, |last| last.score);
+        if found.rest > last {
+            let most = MOST_CANDIDATES.max(found.chunks / CANDIDATES);
+            found = self.score(&words, k, most, within)?;
+        }
+        let bm25 = Bm25 {
+            chunks: found.chunks.cast_unsigned(),
+            tokens: 0,
+        };
         Ok(LexicalMatches {
-            corrections: corrections(&terms, &matches, self, within.limits())?,
-            named: found.named.iter().map(named_match).collect(),
-            full: Some(found.bm25.full_match(&terms)),
-            matches,
+            corrections: corrections(&terms, &found.matches, self, within.limits())?,
+            named: name.map_or(Ok(Vec::new()), |name| self.named(name, within))?,
+            full: Some(bm25.full_match(&terms)),
+            matches: found.matches,
         })
     }
 
     fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>) -> Result<Vec<Match>> {
-        let limits = within.limits();
-        let Some(query) = Query::new(vector, vector.len()) else {
+        within.go_on()?;
+        let Some((query, held)) = Query::new(vector, vector.len()).zip(self.commit.dimensions)
+        else {
             return Ok(Vec::new());
         };
-        limits.check()?;
-        let model = self.commit().model;
-        model.map_or(Ok(()), |model| model.check(vector))?;
-        let text = vector_text(query.values().iter().copied());
-        let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
-        let (only, without) = chunk_arrays(within);
-        let k = k as i64;
-        let mut values: Vec<TypedValue<'_>> =
-            vec![(&text, TEXT), (&k, INT8), (&without, INT8_ARRAY)];
-        let statement = if only.is_some() {
-            values.extend([(&only as _, INT8_ARRAY), (&sources as _, TEXT_ARRAY)]);
-            include_str!("sql/nearest_of_chunks.sql")
-        } else if sources.is_some() {
-            values.push((&sources, TEXT_ARRAY));
-            include_str!("sql/nearest_of_documents.sql")
+        check_dimensions(vector, Some(held))?;
+        let is_limited =
+            within.documents.is_some() || within.chunks.is_some_and(|chunks| chunks.only.is_some());
+        let statement = if is_limited {
+            include_str!("sql/nearest_of_some.sql")
         } else {
             include_str!("sql/nearest_of_all.sql")
         };
-        let rows = self.rows(statement, &values, limits)?;
-        let matches = rows.iter().map(|row| Match {
-            chunk: chunk_id(row, 0),
-            source: row.get(1),
-            lines: lines(row, 2),
-            score: query.cosine_of(row.get(4)).into(),
-        });
-        Ok(Match::best(matches, k as usize))
+        let statement = statement
+            .replace("{model}", &self.space.model().to_string())
+            .replace("{dims}", &held.to_string())
+            .replace("{filter}", &filter(4));
+        let text = vector_text(query.values().iter().copied());
+        let mut values = values![self.commit.space, text, k as i64];
+        values.extend(filter_values(within));
+        let rows = self.rows(&statement, values, within.limits())?;
+        let matches = rows
+            .iter()
+            .map(|row| scored_match(row, query.cosine_of(row.get(4)).into()));
+        Ok(Match::best(matches, k))
     }
 
     fn fetch(
@@ -336,27 +398,28 @@ impl Reader for RemoteReader {
         wanted: FetchOptions<'_>,
         limits: Limits<'_>,
     ) -> Result<Vec<Option<FetchedChunk>>> {
-        let ids: Vec<i64> = chunks.iter().map(|id| id.pack().cast_signed()).collect();
         let mut query = None;
-        if let (Some(vector), Some(model)) = (wanted.cosine_with, self.commit().model) {
-            model.check(vector)?;
+        if let Some(vector) = wanted.cosine_with {
+            check_dimensions(vector, self.commit.dimensions)?;
             query = Query::new(vector, vector.len());
         }
         let text = query.as_ref();
         let text = text.map(|query| vector_text(query.values().iter().copied()));
-        let (products, vectors) = match text {
-            Some(_) => (PRODUCTS, "LEFT JOIN vectors_{model} v ON v.key = c.key"),
-            None => ("NULL::float8", ""),
-        };
-        let statement = format!(
-            "SELECT c.chunk, d.source, c.first, c.last, CASE WHEN $3 THEN c.place END,
-                CASE WHEN $3 THEN c.heading END, CASE WHEN $3 THEN c.body END, {products}
-            FROM unnest($2) AS a(chunk) JOIN chunks_{{space}} c USING (chunk)
-            JOIN documents_{{space}} d ON d.number = c.chunk >> 32 {vectors}"
-        );
-        let values: [TypedValue<'_>; 3] =
-            [(&text, TEXT), (&ids, INT8_ARRAY), (&wanted.passages, BOOL)];
-        let rows = self.rows(&statement, &values, limits)?;
+        let asked = "SELECT c.chunk, d.source, c.first, c.last, CASE WHEN $4 THEN c.place END,
+                CASE WHEN $4 THEN c.heading END, CASE WHEN $4 THEN c.body END,
+                -(v.v::vector <#> $5::text::vector) * v.scale
+            FROM unnest($3) AS a(chunk) JOIN chunks c ON c.space = $1 AND c.chunk = a.chunk
+            JOIN documents d ON d.number = c.chunk >> 32
+            LEFT JOIN vectors v ON v.model = $2 AND v.key = c.key";
+        let model = self.space.model();
+        let values = values![
+            self.commit.space,
+            model,
+            packed(chunks),
+            wanted.passages,
+            text
+        ];
+        let rows = self.rows(asked, values, limits)?;
         let known = rows.iter().map(|row| (chunk_id(row, 0), row));
         let known: HashMap<ChunkId, &Row> = known.collect();
         let fetched = chunks.iter().map(|id| {
@@ -371,20 +434,16 @@ impl Reader for RemoteReader {
     }
 
     fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>> {
-        let asked: Vec<&[u8]> = keys.iter().map(|key| key.0.as_slice()).collect();
-        let rows = self.rows(
-            include_str!("sql/vectors.sql"),
-            &[(&asked, BYTEA_ARRAY)],
-            limits,
-        )?;
+        let asked = "SELECT v.v::real[], v.scale FROM unnest($2) WITH ORDINALITY AS a(key, at)
+            LEFT JOIN vectors v ON v.model = $1 AND v.key = a.key ORDER BY a.at";
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.0.to_vec()).collect();
+        let rows = self.rows(asked, values![self.space.model(), keys], limits)?;
         let found = rows.iter().map(|row| {
             let (numbers, scale): (Option<Vec<f32>>, Option<f32>) = (row.get(0), row.get(1));
             let (numbers, scale) = numbers.zip(scale)?;
             Some(numbers.iter().map(|number| number * scale).collect())
         });
-        let mut vectors: Vec<Option<Vec<f32>>> = found.collect();
-        vectors.resize(keys.len(), None);
-        Ok(vectors)
+        Ok(found.collect())
     }
 
     /// The cursor is the last chunk of the page before. Of chunks that say the same the first counts.
@@ -394,22 +453,25 @@ impl Reader for RemoteReader {
         limit: usize,
         limits: Limits<'_>,
     ) -> Result<PendingPage> {
-        let statement = format!(
-            "SELECT c.chunk, c.key FROM chunks_{{space}} c WHERE c.chunk > $1 AND {}
-            AND NOT EXISTS (SELECT FROM chunks_{{space}} e WHERE e.key = c.key AND e.chunk < c.chunk)
-            ORDER BY c.chunk LIMIT $2",
-            self.needs_vector()
+        let asked = format!(
+            "SELECT c.chunk, c.key FROM chunks c
+            WHERE c.space = $1 AND c.chunk > $3 AND {NEEDS_VECTOR}
+            AND NOT EXISTS (SELECT FROM chunks e
+                WHERE e.space = $1 AND e.key = c.key AND e.chunk < c.chunk)
+            ORDER BY c.chunk LIMIT $4"
         );
         let after = after.map_or(-1, |PendingCursor(last)| last.cast_signed());
-        let asked = limit as i64 + 1;
-        let values = [(&after as _, INT8), (&asked as _, INT8)];
-        let rows = self.rows(&statement, &values, limits)?;
+        let values = values![
+            self.commit.space,
+            self.space.model(),
+            after,
+            limit as i64 + 1
+        ];
+        let rows = self.rows(&asked, values, limits)?;
         let chunks = rows.iter().take(limit).map(|row| {
             let key: &[u8] = row.get(1);
-            (
-                chunk_id(row, 0),
-                ChunkKey(key.try_into().unwrap_or_default()),
-            )
+            let key = ChunkKey(key.try_into().unwrap_or_default());
+            (chunk_id(row, 0), key)
         });
         let chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
         let last = chunks.last().filter(|_| rows.len() > limit);
@@ -418,212 +480,92 @@ impl Reader for RemoteReader {
     }
 
     fn pending_count(&self, limits: Limits<'_>) -> Result<usize> {
-        let commit = self.commit();
-        if self.space.is_complete(commit) {
+        if *self.space.complete.lock() == Some(self.commit) {
             return limits.check().map(|()| 0);
         }
-        let statement = format!(
-            "SELECT count(DISTINCT c.key) FROM chunks_{{space}} c WHERE {}",
-            self.needs_vector()
+        let asked = format!(
+            "SELECT count(DISTINCT c.key) FROM chunks c WHERE c.space = $1 AND {NEEDS_VECTOR}"
         );
-        let rows = self.rows(&statement, &[], limits)?;
+        let values = values![self.commit.space, self.space.model()];
+        let rows = self.rows(&asked, values, limits)?;
         let count = rows.first().map_or(0, |row| row.get::<_, i64>(0)) as usize;
         // A commit that came meanwhile brought more; it is not this one.
-        if count == 0 && commit.space.is_some() && self.space.last_commit() == commit {
-            self.space.note_complete(Some(commit));
+        if count == 0 && self.commit.generation > 0 && self.space.last_commit() == self.commit {
+            *self.space.complete.lock() = Some(self.commit);
         }
         Ok(count)
     }
 }
 
-impl RemoteReader {
-    fn call_lexical(
-        &self,
-        asked: &LexicalArguments,
-        name: Option<&str>,
-        k: usize,
-        within: Within<'_>,
-    ) -> Result<LexicalAnswer> {
-        let ids: Vec<i32> = asked.terms.iter().map(|term| term_id(term)).collect();
-        let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
-        let (only, without) = chunk_arrays(within);
-        let values: [TypedValue<'_>; 13] = [
-            (&asked.terms, TEXT_ARRAY),
-            (&ids, INT4_ARRAY),
-            (&asked.weights, FLOAT8_ARRAY),
-            (&asked.slip_of, INT4_ARRAY),
-            (&asked.slips, INT4_ARRAY),
-            (&asked.begin_of, INT4_ARRAY),
-            (&asked.begins, TEXT_ARRAY),
-            (&(k as i32), INT4),
-            (&name, TEXT),
-            (&sources, TEXT_ARRAY),
-            (&(MOST_NAMED as i64), INT8),
-            (&only, INT8_ARRAY),
-            (&without, INT8_ARRAY),
-        ];
-        let mut found = LexicalAnswer::default();
-        for row in self.rows(include_str!("sql/search.sql"), &values, within.limits())? {
-            found.take(row, &asked.terms);
-        }
-        Ok(found)
-    }
+/// The condition that a search may find the chunk `c`, with [`filter_values`] from the value `first` on.
+fn filter(first: usize) -> String {
+    let (only, without) = (first + 1, first + 2);
+    format!(
+        "(${first} IS NULL OR c.chunk >> 32 IN
+            (SELECT number FROM documents WHERE space = $1 AND source = ANY (${first})))
+        AND (${only} IS NULL OR c.chunk = ANY (${only})) AND c.chunk <> ALL (${without})"
+    )
 }
 
-/// The arguments of the server's function.
-#[derive(Debug, Default)]
-struct LexicalArguments {
-    terms: Vec<String>,
-    weights: Vec<f64>,
-    slip_of: Vec<i32>,
-    slips: Vec<i32>,
-    begin_of: Vec<i32>,
-    begins: Vec<String>,
-}
-
-impl LexicalArguments {
-    /// Takes the terms of a query, with the keys that find terms that may replace them.
-    fn from_query(terms: &[QueryTerm]) -> Self {
-        let mut asked = Self::default();
-        let mut with_slips = 0;
-        for term in terms {
-            asked.terms.push(term.text.clone());
-            let at = asked.terms.len() as i32;
-            asked.terms.extend(term.others.iter().cloned());
-            asked.weights.resize(asked.terms.len(), 1.0);
-            let may_be_looked_up = term.role == Role::Word && with_slips < MOST_WITH_SLIPS;
-            let Some(edits) = edits(&term.text).filter(|_| may_be_looked_up) else {
-                continue;
-            };
-            with_slips += 1;
-            asked.slips.extend(slips_of_word(&term.text, edits));
-            asked.slip_of.resize(asked.slips.len(), at);
-            asked.begins.extend(beginnings(&term.text));
-            asked.begin_of.resize(asked.begins.len(), at);
-        }
-        asked
-    }
-
-    /// Takes the terms that were chosen for the words of the query.
-    fn from_search_terms(terms: &[SearchTerm]) -> Self {
-        let terms = terms.iter().flat_map(|word| &word.terms);
-        let (terms, weights) = terms.map(|term| (term.text.clone(), term.weight)).unzip();
-        Self {
-            terms,
-            weights,
-            ..Self::default()
-        }
-    }
-}
-
-/// The answer of the server's function.
-#[derive(Debug, Default)]
-struct LexicalAnswer {
-    bm25: Bm25,
-    /// How many chunks hold each term that was asked for, or that may stand for one.
-    doc_freq: HashMap<String, u64>,
-    /// Terms that may stand for one that is not there.
-    near: Vec<(String, u64)>,
-    /// Chunks that have some of the terms.
-    rows: Vec<Row>,
-    /// Chunks with the name that was asked for.
-    named: Vec<Row>,
-}
-
-impl LexicalAnswer {
-    fn take(&mut self, row: Row, asked: &[String]) {
-        let held = || row.get::<_, Option<i64>>(10).unwrap_or(0).cast_unsigned();
-        match row.get::<_, i32>(0) {
-            0 => {
-                self.bm25 = Bm25 {
-                    chunks: row.get::<_, i64>(1).cast_unsigned(),
-                    tokens: held(),
-                };
-            }
-            1 => {
-                let word: i32 = row.get(8);
-                if let Some(term) = asked.get(word as usize - 1) {
-                    self.doc_freq.insert(term.clone(), held());
-                }
-            }
-            2 => {
-                let term: String = row.get(9);
-                self.doc_freq.insert(term.clone(), held());
-                self.near.push((term, held()));
-            }
-            4 => self.named.push(row),
-            _ => self.rows.push(row),
-        }
-    }
-}
-
-/// The score of a chunk that has some of the terms, as the embedded engine reckons it.
-fn score(bm25: Bm25, terms: &[SearchTerm], row: &Row) -> f64 {
-    let (ids, frequencies): (Vec<i32>, Vec<i16>) = (row.get(5), row.get(6));
-    let (length, average) = (f64::from(row.get::<_, i32>(7)), bm25.average());
-    let of_word = |word: &SearchTerm| {
-        let scores = word.terms.iter().filter_map(|term| {
-            let at = ids.binary_search(&term_id(&term.text)).ok()?;
-            let gain = gain(f64::from(*frequencies.get(at)?), length, average);
-            Some(term.weight * bm25.idf(term.doc_freq) * gain)
-        });
-        scores.fold(0.0, f64::max)
+/// The documents and the chunks that a search is limited to, and the chunks that it passes over.
+fn filter_values(within: Within<'_>) -> Vec<Value> {
+    let documents = within.documents;
+    let documents: Option<Vec<String>> = documents.map(|these| these.iter().cloned().collect());
+    let (only, without) = match within.chunks {
+        Some(filter) => (filter.only.as_ref().map(packed), packed(&filter.without)),
+        None => (None, Vec::new()),
     };
-    terms.iter().map(of_word).sum()
+    values![documents, only, without]
 }
 
-/// The chunks that a search is limited to, and those that it passes over.
-fn chunk_arrays(within: Within<'_>) -> (Option<Vec<i64>>, Vec<i64>) {
-    let packed = |ids: &HashSet<ChunkId>| -> Vec<i64> {
-        ids.iter().map(|id| id.pack().cast_signed()).collect()
-    };
-    let Some(filter) = within.chunks else {
-        return (None, Vec::new());
-    };
-    (filter.only.as_ref().map(packed), packed(&filter.without))
+fn packed<'a>(ids: impl IntoIterator<Item = &'a ChunkId>) -> Vec<i64> {
+    let ids = ids.into_iter();
+    ids.map(|id| id.pack().cast_signed()).collect()
 }
 
-/// What a document says of itself, in the columns `day` and `tags`.
-fn metadata(row: &Row) -> DocumentMetadata {
-    let day: Option<i32> = row.get("day");
-    DocumentMetadata {
-        day: day.map(|day| Day::from_number(day.unsigned_abs())),
-        tags: row.get("tags"),
-    }
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// A chunk of the answer of the server's function, without a score.
-fn named_match(row: &Row) -> Match {
+/// A match in the columns chunk, source, first, last.
+fn scored_match(row: &Row, score: f64) -> Match {
     Match {
-        chunk: chunk_id(row, 1),
-        source: row.get(2),
-        lines: lines(row, 3),
-        score: 0.0,
+        chunk: chunk_id(row, 0),
+        source: row.get(1),
+        lines: lines(row, 2),
+        score,
     }
 }
 
-fn document(row: &Row) -> Arc<Document> {
-    let hash: &[u8] = row.get(2);
-    let number = |at: usize| row.get::<_, i64>(at).cast_unsigned();
-    let is_stamped = row.get::<_, Option<i64>>(6).is_some();
-    Arc::new(Document {
-        source: row.get(0),
+/// The document in the columns [`DOCUMENT`], if there is one.
+fn document(row: &Row) -> Option<Arc<Document>> {
+    let source = row.get::<_, Option<String>>(0)?;
+    let (hash, stamp): (&[u8], Vec<i64>) = (row.get(2), row.get(4));
+    let number = |at: usize| stamp.get(at).map_or(0, |number| number.cast_unsigned());
+    let local = LocalStamp {
+        stamp: Stamp {
+            size: number(0),
+            modified: number(1),
+            changed: number(2),
+            inode: number(3),
+        },
+        mtime_is_reliable: number(4) == 1,
+    };
+    Some(Arc::new(Document {
+        source,
         title: row.get(1),
         hash: hash.try_into().unwrap_or_default(),
-        bytes: number(3),
-        modified: number(4),
-        chunks: row.get::<_, i32>(5) as usize,
-        metadata: metadata(row),
-        stamp: is_stamped.then(|| LocalStamp {
-            stamp: Stamp {
-                size: number(6),
-                modified: number(7),
-                changed: number(8),
-                inode: number(9),
-            },
-            mtime_is_reliable: row.get(10),
-        }),
-    })
+        bytes: local.stamp.size,
+        modified: local.stamp.modified,
+        chunks: row.get::<_, i32>(3) as usize,
+        metadata: DocumentMetadata {
+            day: row
+                .get::<_, Option<i32>>(6)
+                .map(|day| Day::from_number(day.unsigned_abs())),
+            tags: row.get(7),
+        },
+        stamp: row.get::<_, bool>(5).then_some(local),
+    }))
 }
 
 /// A document's source and references.

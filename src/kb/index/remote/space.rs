@@ -3,64 +3,32 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio_postgres::Row;
 
+use super::keys::model_number;
 use super::schema;
-use super::store_server::sql::{INT8, TEXT};
-use super::store_server::{Connection, Purpose, StoreServer};
+use super::store_server::{Connection, Purpose, StoreServer, values};
 use crate::kb::error::KbError;
-use crate::kb::index::port::{DocumentMetadata, Limits, Result};
-use crate::kb::index::quantised::check_length;
+use crate::kb::index::port::{Document, Limits, Result};
+use crate::text::{Trouble, one_line};
+
+/// Begins a transaction that may take long.
+pub(super) const BEGIN: &str = "BEGIN; SET LOCAL statement_timeout = 0;";
 
 /// A commit of a space, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Commit {
-    /// The number in its tables' names; `None` while there is no such space.
-    pub space: Option<i32>,
+    /// The number of the space; 0 while there is none of its name.
+    pub space: i32,
     /// 0 before the first.
     pub generation: u64,
-    /// The vectors of the model that searches use.
-    pub model: Option<Model>,
+    /// The average number of terms of a chunk that gains are reckoned with; `None` before the first.
+    pub average: Option<f64>,
+    /// How many numbers a vector of the model has; `None` while there are none.
+    pub dimensions: Option<i32>,
 }
 
-/// The vectors of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Model {
-    /// The number in its table's name.
-    pub number: i32,
-    /// How many numbers a vector has.
-    pub dimensions: usize,
-}
-
-impl Model {
-    /// An error where a vector is of another length.
-    pub fn check(self, vector: &[f32]) -> Result<()> {
-        let next = "`kb-agent index --rebuild` embeds everything again";
-        check_length(vector, self.dimensions, next)
-    }
-}
-
-/// A vector of whole numbers as the server reads it.
-pub(super) fn vector_text(numbers: impl IntoIterator<Item = i16>) -> String {
-    let numbers: Vec<String> = numbers.into_iter().map(|n| n.to_string()).collect();
-    format!("[{}]", numbers.join(","))
-}
-
-impl Commit {
-    /// Reads a commit from the columns of [`COMMIT`].
-    pub fn from_row(row: &Row) -> Self {
-        let number: Option<i32> = row.get(2);
-        let dimensions: Option<i32> = row.get(3);
-        Self {
-            space: row.get(0),
-            generation: row.get::<_, Option<i64>>(1).unwrap_or(0).cast_unsigned(),
-            model: number.zip(dimensions).map(|(number, dimensions)| Model {
-                number,
-                dimensions: dimensions as usize,
-            }),
-        }
-    }
-}
+/// Documents in the order of their names.
+pub(super) type Documents = Vec<Arc<Document>>;
 
 /// A space of a server, by its name.
 pub(super) struct Space {
@@ -72,35 +40,23 @@ pub(super) struct Space {
     pub labels: Vec<String>,
     pub last_commit: Mutex<Commit>,
     pub model_id: Mutex<String>,
-    pub names: Mutex<Option<(Commit, Arc<Names>)>>,
+    /// All documents as they were at a commit.
+    pub documents: Mutex<Option<(Commit, Arc<Documents>)>>,
     /// A commit all of whose chunks were seen to have a vector.
     pub complete: Mutex<Option<Commit>>,
 }
 
-/// What is asked of each document, in the order of their sources.
-pub(super) type Names = Vec<ListedDocument>;
-
-/// A document by what it is called, with its metadata.
-#[derive(Debug)]
-pub(super) struct ListedDocument {
-    pub source: String,
-    pub title: String,
-    /// When its file was written, in nanoseconds since 1970.
-    pub modified: u64,
-    pub metadata: DocumentMetadata,
-}
-
-/// Selects space, generation, model and dimensions.
-pub(super) const COMMIT: &str = include_str!("sql/commit.sql");
-
 impl Space {
-    /// The purpose to read with: a process that indexes must see its own commits.
-    pub fn reading(&self) -> Purpose {
-        if self.labels.is_empty() {
-            Purpose::Reading
-        } else {
-            Purpose::ReadingOwn
+    /// A connection to read with: a process that indexes must see its own commits, as long as the server
+    /// that takes them answers.
+    pub fn reading(&self, limits: Limits<'_>) -> Result<Connection> {
+        if !self.labels.is_empty() {
+            match self.server.connection(Purpose::Writing, limits) {
+                Err(KbError::ReadOnly) => {}
+                connected => return connected,
+            }
         }
+        self.server.connection(Purpose::Reading, limits)
     }
 
     /// The last commit that this process knows.
@@ -108,39 +64,46 @@ impl Space {
         *self.last_commit.lock()
     }
 
-    /// The id of the model whose vectors are used.
-    pub fn model_id(&self) -> String {
-        self.model_id.lock().clone()
+    /// The number of the model whose vectors are used.
+    pub fn model(&self) -> i32 {
+        model_number(&self.model_id.lock())
     }
 
-    /// Uses the vectors of that model from now on.
-    pub fn use_model(&self, model_id: &str) {
-        model_id.clone_into(&mut self.model_id.lock());
+    /// Asks for the last commit. Who only reads gets an error where another version keeps the space.
+    pub fn refresh(&self, limits: Limits<'_>) -> Result<()> {
+        let mut connection = self.reading(limits)?;
+        let commit = self.refresh_by(&mut connection, limits)?;
+        if commit.generation > 0 {
+            return Ok(());
+        }
+        for (name, schema) in other_versions(&mut connection, limits)? {
+            if name == self.name {
+                let what = format!(
+                    "another version of kb-agent keeps the space '{}' ({schema})",
+                    one_line(&name, 100)
+                );
+                let next = "run `kb-agent store push` again where its files are";
+                let outdated = Trouble::new(what, next);
+                if self.labels.is_empty() {
+                    return Err(KbError::Store(outdated));
+                }
+                tracing::warn!(%outdated, "the space is made anew");
+            }
+        }
+        Ok(())
     }
 
-    /// Asks for the last commit.
-    pub fn refresh(&self, limits: Limits<'_>) -> Result<Commit> {
-        let mut connection = self.server.connection(self.reading(), limits)?;
-        self.refresh_by(&mut connection, limits)
-    }
-
-    /// Asks for the id of the model whose vectors were written last.
-    pub fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>> {
-        let asked =
-            "SELECT m.id FROM spaces s JOIN models m ON m.model = s.model WHERE s.name = $1";
-        let mut connection = self.server.connection(self.reading(), limits)?;
-        let rows = connection.rows(asked, &[(&self.name, TEXT)], limits)?;
-        Ok(rows.first().map(|row| row.get(0)))
-    }
-
-    /// Does [`Space::refresh`] over a connection at hand.
+    /// Asks for the last commit over a connection at hand.
     pub fn refresh_by(&self, connection: &mut Connection, limits: Limits<'_>) -> Result<Commit> {
-        let values = [(&self.name as _, TEXT), (&self.model_id() as _, TEXT)];
-        let rows = connection.rows(COMMIT, &values, limits)?;
-        let Some(row) = rows.first() else {
-            return Ok(self.last_commit());
-        };
-        let commit = Commit::from_row(row);
+        let values = values![self.name.clone(), self.model()];
+        let rows = connection.rows(include_str!("sql/commit.sql"), values, limits)?;
+        let commit = rows.first().map(|row| Commit {
+            space: row.get::<_, Option<i32>>(0).unwrap_or(0),
+            generation: row.get::<_, Option<i64>>(1).unwrap_or(0).cast_unsigned(),
+            average: row.get(2),
+            dimensions: row.get(3),
+        });
+        let commit = commit.unwrap_or_default();
         self.move_on_to(commit);
         Ok(commit)
     }
@@ -153,88 +116,46 @@ impl Space {
         }
     }
 
-    /// Tells all who listen of what is being committed.
-    pub fn announce(&self, connection: &mut Connection, limits: Limits<'_>) -> Result<()> {
-        let values = [(&schema::channel() as _, TEXT), (&self.name as _, TEXT)];
-        connection.rows("SELECT pg_notify($1, $2)", &values, limits)?;
-        Ok(())
-    }
-
-    /// Whether all chunks of that commit were seen to have a vector, which then stays so.
-    pub fn is_complete(&self, commit: Commit) -> bool {
-        *self.complete.lock() == Some(commit)
-    }
-
-    /// Notes for which commit all chunks have a vector; `None` once vectors are removed.
-    pub fn note_complete(&self, commit: Option<Commit>) {
-        *self.complete.lock() = commit;
-    }
-
-    /// Names of all documents as they were at that commit; asked for once a commit.
-    pub fn names(&self, commit: Commit, ask: impl FnOnce() -> Result<Names>) -> Result<Arc<Names>> {
-        let mut kept = self.names.lock();
-        if let Some((of, names)) = kept.as_ref()
-            && (of.space, of.generation) == (commit.space, commit.generation)
-        {
-            return Ok(Arc::clone(names));
-        }
-        let names = Arc::new(ask()?);
-        *kept = Some((commit, Arc::clone(&names)));
-        Ok(names)
+    /// Opens a connection that holds a right, which only one session of the server has at a time and which
+    /// ends with it. Fails with [`KbError::ReadOnly`] for a user who may not write, and with
+    /// [`KbError::Locked`] while another session holds it.
+    pub fn take(&self, right: &str, limits: Limits<'_>) -> Result<Connection> {
+        take(&self.server, &self.name, right, limits)
     }
 }
 
-/// A right in a space that only one session of the server has at a time, and that ends with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WriteRight {
-    Documents,
-    Vectors,
+/// [`Space::take`] for a space by its name.
+pub(super) fn take(
+    server: &Arc<StoreServer>,
+    space: &str,
+    right: &str,
+    limits: Limits<'_>,
+) -> Result<Connection> {
+    let mut connection = server.connection(Purpose::Writing, limits)?;
+    connection.has_rights = true;
+    let asked = "SELECT CASE WHEN has_table_privilege('spaces', 'INSERT')
+        THEN pg_try_advisory_lock(hashtextextended($1, 0)) END";
+    let name = format!("{}\n{space}\n{right}", schema::name());
+    let rows = connection.rows(asked, values![name], limits)?;
+    match rows.first().and_then(|row| row.get(0)) {
+        Some(true) => Ok(connection),
+        Some(false) => Err(KbError::Locked),
+        None => Err(KbError::ReadOnly),
+    }
 }
 
-impl WriteRight {
-    fn key(self, space_name: &str) -> i64 {
-        let right = match self {
-            Self::Documents => "documents",
-            Self::Vectors => "vectors",
-        };
-        let what = format!("{}\n{space_name}\n{right}", schema::name());
-        let hash = blake3::hash(what.as_bytes());
-        i64::from_le_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
+/// The spaces that other versions keep on the server, each with the schema that it is in.
+pub(super) fn other_versions(
+    connection: &mut Connection,
+    limits: Limits<'_>,
+) -> Result<Vec<(String, String)>> {
+    let asked = include_str!("sql/other_versions.sql");
+    let mut spaces = Vec::new();
+    for row in connection.rows(asked, values![schema::name()], limits)? {
+        let schema: String = row.get(0);
+        let named = format!("SELECT name FROM {schema}.spaces WHERE name IS NOT NULL ORDER BY 1");
+        let rows = connection.rows(&named, Vec::new(), limits)?;
+        spaces.extend(rows.iter().map(|row| (row.get(0), schema.clone())));
     }
-
-    /// Opens a connection that holds the right. Fails with [`KbError::ReadOnly`] for a user who may not
-    /// write, and with [`KbError::Locked`] while another session holds it.
-    pub fn connection(self, space: &Space, limits: Limits<'_>) -> Result<Connection> {
-        let mut connection = space.server.connection(Purpose::Writing, limits)?;
-        let may =
-            "SELECT has_table_privilege('spaces', 'INSERT') AND has_schema_privilege($1, 'CREATE')";
-        if !connection.is_true(may, &[(&schema::name(), TEXT)], limits)? {
-            return Err(KbError::ReadOnly);
-        }
-        self.take(&mut connection, &space.name, limits)?;
-        Ok(connection)
-    }
-
-    /// [`KbError::Locked`] while another session has it.
-    pub fn take(
-        self,
-        connection: &mut Connection,
-        space_name: &str,
-        limits: Limits<'_>,
-    ) -> Result<()> {
-        let taken = "SELECT pg_try_advisory_lock($1)";
-        let is_taken = connection.is_true(taken, &[(&self.key(space_name), INT8)], limits)?;
-        is_taken.then_some(()).ok_or(KbError::Locked)
-    }
-
-    /// Whether some session has it.
-    pub fn is_held(
-        self,
-        connection: &mut Connection,
-        space_name: &str,
-        limits: Limits<'_>,
-    ) -> Result<bool> {
-        let held = include_str!("sql/is_held.sql");
-        connection.is_true(held, &[(&self.key(space_name), INT8)], limits)
-    }
+    Ok(spaces)
 }

@@ -1,26 +1,27 @@
 //! Connections to the server: made when they are needed, kept for the next call, given up with the
 //! call that a token or a deadline ends; and what the server's errors mean.
 //!
-//! The sockets live on a small runtime of their own; the port's verbs wait on the threads that call
-//! them. A call is one statement, or several that are sent together, and so one round trip.
+//! All that talks to the server runs on a small runtime of its own; the port's verbs wait on the threads that
+//! call them. A call is one statement, and so one round trip.
 
 use std::error::Error;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
+#[cfg(test)]
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use parking_lot::Mutex;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, Row};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::schema;
@@ -30,47 +31,60 @@ use crate::kb::error::KbError;
 use crate::kb::index::port::{Limits, Result};
 use crate::text::{Trouble, one_line};
 
-/// Types of values.
-pub(super) mod sql {
-    use tokio_postgres::types::Type;
-
-    pub const BOOL: Type = Type::BOOL;
-    pub const BOOL_ARRAY: Type = Type::BOOL_ARRAY;
-    pub const BYTEA: Type = Type::BYTEA;
-    pub const BYTEA_ARRAY: Type = Type::BYTEA_ARRAY;
-    pub const FLOAT4: Type = Type::FLOAT4;
-    pub const FLOAT4_ARRAY: Type = Type::FLOAT4_ARRAY;
-    pub const FLOAT8: Type = Type::FLOAT8;
-    pub const FLOAT8_ARRAY: Type = Type::FLOAT8_ARRAY;
-    pub const INT2_ARRAY: Type = Type::INT2_ARRAY;
-    pub const INT4: Type = Type::INT4;
-    pub const INT4_ARRAY: Type = Type::INT4_ARRAY;
-    pub const INT8: Type = Type::INT8;
-    pub const INT8_ARRAY: Type = Type::INT8_ARRAY;
-    pub const TEXT: Type = Type::TEXT;
-    pub const TEXT_ARRAY: Type = Type::TEXT_ARRAY;
-}
-use sql::TEXT;
-
-/// A value with its type: so a statement needs no round trip of its own to be prepared.
-pub(super) type TypedValue<'a> = (&'a (dyn ToSql + Sync), tokio_postgres::types::Type);
-
-/// Held while what is kept on the server is made; any number does.
-const PREPARING: i64 = 0x6b62_6167_656e_7401;
 /// The number of idle connections that are kept.
 const KEPT: usize = 4;
 /// Cancelling a call and giving back rights may take this long.
 const CANCEL: Duration = Duration::from_secs(5);
+/// How often a call looks whether it is to end.
+const LOOK_UP: Duration = Duration::from_millis(20);
 /// Messages of servers are quoted up to this length, in characters.
 const LONGEST: usize = 200;
+
+/// A value with its type: so a statement needs no round trip of its own to be prepared.
+pub(super) type Value = (Box<dyn ToSql + Sync + Send>, Type);
+
+/// What goes to the server as a value.
+pub(super) trait SqlValue: ToSql + Sync + Send + 'static {
+    const TYPE: Type;
+
+    fn into_value(self) -> Value
+    where
+        Self: Sized,
+    {
+        (Box::new(self), Self::TYPE)
+    }
+}
+
+impl<T: SqlValue> SqlValue for Option<T> {
+    const TYPE: Type = T::TYPE;
+}
+
+macro_rules! sql_values {
+    ($($rust:ty => $sql:ident),* $(,)?) => {
+        $(impl SqlValue for $rust {
+            const TYPE: Type = Type::$sql;
+        })*
+    };
+}
+sql_values!(
+    bool => BOOL, i32 => INT4, i64 => INT8, f64 => FLOAT8, String => TEXT,
+    Vec<i32> => INT4_ARRAY, Vec<i64> => INT8_ARRAY, Vec<f32> => FLOAT4_ARRAY,
+    Vec<f64> => FLOAT8_ARRAY, Vec<String> => TEXT_ARRAY, Vec<Vec<u8>> => BYTEA_ARRAY,
+);
+
+/// The values of a statement or a row.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        vec![$($crate::kb::index::remote::store_server::SqlValue::into_value($value)),*]
+    };
+}
+pub(super) use values;
 
 /// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Whatever server of those that are named answers.
     Reading,
-    /// The one that takes changes, so that own changes are seen; another where it does not answer.
-    ReadingOwn,
     /// The one that takes changes.
     Writing,
 }
@@ -79,26 +93,27 @@ pub(crate) enum Purpose {
 pub(crate) struct StoreServer {
     pub(super) address: StoreAddress,
     tls: MakeRustlsConnect,
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
-    idle: Mutex<Vec<(Purpose, Client)>>,
-    /// Statements, or groups of them sent together, that were asked; connecting is not counted.
+    runtime: Mutex<Option<Runtime>>,
+    handle: Handle,
+    idle: Mutex<Vec<(Purpose, Arc<Client>)>>,
+    /// How many calls were made; connecting is not counted.
+    #[cfg(test)]
     round_trips: AtomicU64,
 }
 
 impl StoreServer {
-    /// Prepares for a server; connects to none yet.
+    /// Prepares for a server; connects with the first call.
     pub fn new(address: StoreAddress) -> Result<Arc<Self>> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("store")
-            .enable_all()
-            .build()
-            .map_err(|error| unreachable(&address.display, &error.to_string()))?;
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(1).enable_all();
+        let runtime = runtime.thread_name("kb-agent-store").build();
+        let runtime = runtime.map_err(|error| unreachable(&address.display, &error.to_string()))?;
         Ok(Arc::new(Self {
             tls: MakeRustlsConnect::new(tls(address.ca.as_deref())?),
-            runtime: Some(runtime),
+            handle: runtime.handle().clone(),
+            runtime: Mutex::new(Some(runtime)),
             idle: Mutex::default(),
+            #[cfg(test)]
             round_trips: AtomicU64::new(0),
             address,
         }))
@@ -106,39 +121,18 @@ impl StoreServer {
 
     /// Makes what this version keeps there, as far as it is missing.
     pub fn prepare(self: &Arc<Self>, limits: Limits<'_>) -> Result<()> {
-        let mut connection = self.bare_connection(Purpose::Reading, limits)?;
+        let mut connection = self.open(Purpose::Writing, limits)?;
         let may = "SELECT has_database_privilege(current_database(), 'CREATE')";
-        if !connection.is_true(may, &[], limits)? {
-            return Err(KbError::Store(Trouble::new(
-                format!(
-                    "the user of {} may make nothing there",
-                    self.address.display
-                ),
-                "run `kb-agent store init` as the owner of the database",
-            )));
+        let rows = connection.rows(may, Vec::new(), limits)?;
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            let what = format!(
+                "the user of {} may make nothing there",
+                self.address.display
+            );
+            let next = "run `kb-agent store init` as the owner of the database";
+            return Err(KbError::Store(Trouble::new(what, next)));
         }
-        // One at a time: two that make the same at once would get in each other's way.
-        let made = schema::make();
-        let all = format!("BEGIN; SELECT pg_advisory_xact_lock({PREPARING}); {made} COMMIT;");
-        self.run(&all, limits)
-    }
-
-    /// Runs statements over a connection of their own, whatever the server has or lacks.
-    pub fn run(self: &Arc<Self>, statements: &str, limits: Limits<'_>) -> Result<()> {
-        let mut connection = self.bare_connection(Purpose::Writing, limits)?;
-        connection.execute(statements, limits)
-    }
-
-    /// A connection that the next caller does not get, whatever the server has or lacks.
-    pub(super) fn bare_connection(
-        self: &Arc<Self>,
-        purpose: Purpose,
-        limits: Limits<'_>,
-    ) -> Result<Connection> {
-        let client = self.open(purpose, limits)?;
-        let mut connection = self.lend(client, purpose);
-        connection.is_kept = false;
-        Ok(connection)
+        connection.execute(schema::setup_script(&[], &[]), limits)
     }
 
     #[cfg(test)]
@@ -155,29 +149,34 @@ impl StoreServer {
         let known = {
             let mut idle = self.idle.lock();
             idle.retain(|(_, client)| !client.is_closed());
-            let fits = |(of, _): &(Purpose, Client)| *of == purpose;
+            let fits = |(of, _): &(Purpose, Arc<Client>)| *of == purpose;
             idle.iter().rposition(fits).map(|at| idle.swap_remove(at).1)
         };
-        let client = match known {
-            Some(client) => client,
-            None => self.connect(purpose, limits)?,
-        };
-        Ok(self.lend(client, purpose))
-    }
-
-    fn lend(self: &Arc<Self>, client: Client, purpose: Purpose) -> Connection {
-        Connection {
-            server: Arc::clone(self),
-            purpose,
-            client: Some(client),
-            is_kept: true,
+        if let Some(client) = known {
+            return Ok(self.lend(client, purpose));
         }
+        let mut connection = match self.open(purpose, limits) {
+            // Only replicas answer.
+            Err(KbError::Store(_))
+                if purpose == Purpose::Writing && self.open(Purpose::Reading, limits).is_ok() =>
+            {
+                return Err(KbError::ReadOnly);
+            }
+            opened => opened?,
+        };
+        let rows = connection.rows(schema::SETUP, values![schema::name()], limits)?;
+        schema::check(&rows, &self.address.display)?;
+        connection.is_kept = true;
+        Ok(connection)
     }
 
-    /// Opens a connection without checking the server. It lives on the runtime.
-    fn open(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client> {
-        let (config, tls) = (self.config(purpose), self.tls.clone());
-        let connecting = self.spawn(async move {
+    /// Opens a connection that the next caller does not get, whatever the server has or lacks.
+    pub fn open(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Connection> {
+        let (mut config, tls) = (self.address.config.clone(), self.tls.clone());
+        if purpose == Purpose::Writing {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        let connected = self.wait_for(limits, async move {
             let (client, connection) = config.connect(tls).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
@@ -185,57 +184,38 @@ impl StoreServer {
                 }
             });
             Ok::<Client, tokio_postgres::Error>(client)
-        });
-        match wait_for(connecting, limits)? {
-            Ok(connected) => connected.map_err(|error| store_error(&error, &self.address.display)),
-            Err(error) => Err(unreachable(&self.address.display, &error.to_string())),
+        })?;
+        let client = connected.map_err(|error| store_error(&error, &self.address.display))?;
+        let mut connection = self.lend(Arc::new(client), purpose);
+        connection.is_kept = false;
+        Ok(connection)
+    }
+
+    fn lend(self: &Arc<Self>, client: Arc<Client>, purpose: Purpose) -> Connection {
+        Connection {
+            server: Arc::clone(self),
+            purpose,
+            client: Some(client),
+            is_kept: true,
+            has_rights: false,
         }
     }
 
-    fn connect(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client> {
-        let client = match self.open(purpose, limits) {
-            Err(KbError::Store(_)) if purpose == Purpose::ReadingOwn => {
-                return self.connect(Purpose::Reading, limits);
-            }
-            // Only replicas answer.
-            Err(KbError::Store(_))
-                if purpose == Purpose::Writing
-                    && self.connect(Purpose::Reading, limits).is_ok() =>
-            {
-                return Err(KbError::ReadOnly);
-            }
-            connected => connected?,
-        };
-        let (schema, setup) = (schema::name(), schema::SETUP);
-        let setup = wait_for(client.query_typed(setup, &[(&schema, TEXT)]), limits)?;
-        let rows = setup.map_err(|error| store_error(&error, &self.address.display))?;
-        schema::check(&rows, &self.address.display)?;
-        Ok(client)
-    }
-
-    fn config(&self, purpose: Purpose) -> Config {
-        let mut config = self.address.config.clone();
-        if purpose != Purpose::Reading {
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        }
-        config
-    }
-
-    /// Starts work on the runtime over a connection of its own, which this configuration makes.
-    pub fn listen<F: Future<Output = ()> + Send + 'static>(
+    /// Does some work on the runtime and waits for it; gives it up once the limits are reached.
+    fn wait_for<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Config, MakeRustlsConnect) -> F,
-    ) {
-        drop(self.spawn(work(self.config(Purpose::Reading), self.tls.clone())));
-    }
-
-    fn spawn<T: Send + 'static>(
-        &self,
+        limits: Limits<'_>,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> tokio::task::JoinHandle<T> {
-        match &self.runtime {
-            Some(runtime) => runtime.spawn(work),
-            None => tokio::spawn(work),
+    ) -> Result<T> {
+        limits.check()?;
+        let (sender, receiver) = sync_channel(1);
+        let task = self.handle.spawn(async move { sender.send(work.await) });
+        loop {
+            match receiver.recv_timeout(LOOK_UP) {
+                Ok(done) => return Ok(done),
+                Err(RecvTimeoutError::Disconnected) => return Err(KbError::Stopped),
+                Err(RecvTimeoutError::Timeout) => limits.check().inspect_err(|_| task.abort())?,
+            }
         }
     }
 }
@@ -243,7 +223,7 @@ impl StoreServer {
 impl Drop for StoreServer {
     fn drop(&mut self) {
         self.idle.lock().clear();
-        if let Some(runtime) = self.runtime.take() {
+        if let Some(runtime) = self.runtime.lock().take() {
             // It may be dropped on a thread of another runtime, where waiting is not allowed.
             runtime.shutdown_background();
         }
@@ -255,95 +235,92 @@ pub(crate) struct Connection {
     server: Arc<StoreServer>,
     purpose: Purpose,
     /// `None` once a call on it was given up: what it would answer next belongs to that.
-    client: Option<Client>,
+    client: Option<Arc<Client>>,
     /// Whether the next caller may have it.
     is_kept: bool,
+    /// Whether it may hold rights or an open transaction.
+    pub(super) has_rights: bool,
 }
 
 impl Connection {
-    /// Makes calls on the connection, which count as one round trip, and waits for them. A call that is
-    /// given up ends on the server too, and the connection with it.
-    pub fn call<T>(
-        &mut self,
-        limits: Limits<'_>,
-        ask: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<T> {
+    /// Makes a call on the connection. A call that is given up ends on the server too, and the connection with
+    /// it.
+    fn call<T, F>(&mut self, limits: Limits<'_>, ask: impl FnOnce(Arc<Client>) -> F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    {
         let gone = || Trouble::new("the connection to the store is gone", "try again");
         let client = self.client.take();
         let client = client.ok_or_else(|| KbError::Store(gone()))?;
-        self.server.round_trips.fetch_add(1, Ordering::Relaxed);
-        match wait_for(ask(&client), limits) {
-            Ok(Ok(value)) => {
-                self.client = Some(client);
-                Ok(value)
-            }
-            Ok(Err(error)) => {
-                let fault = store_error(&error, &self.server.address.display);
-                if !client.is_closed() && error.as_db_error().is_some() {
-                    self.client = Some(client);
-                }
-                Err(fault)
+        #[cfg(test)]
+        if self.is_kept {
+            self.server.round_trips.fetch_add(1, Ordering::Relaxed);
+        }
+        match self.server.wait_for(limits, ask(Arc::clone(&client))) {
+            Ok(answer) => {
+                let is_usable = match &answer {
+                    Ok(_) => true,
+                    Err(error) => !client.is_closed() && error.as_db_error().is_some(),
+                };
+                self.client = Some(client).filter(|_| is_usable);
+                answer.map_err(|error| store_error(&error, &self.server.address.display))
             }
             Err(ended) => {
                 let (cancel, tls) = (client.cancel_token(), self.server.tls.clone());
-                drop(self.server.spawn(async move {
+                self.server.handle.spawn(async move {
                     let ended = tokio::time::timeout(CANCEL, cancel.cancel_query(tls)).await;
                     if !matches!(ended, Ok(Ok(()))) {
                         tracing::debug!("a call to the store could not be cancelled");
                     }
-                }));
+                });
                 Err(ended)
             }
         }
     }
 
-    /// [`Connection::call`] of one statement with its rows.
+    /// Runs one statement and returns its rows.
     pub fn rows(
         &mut self,
         statement: &str,
-        values: &[TypedValue<'_>],
+        values: impl Into<Arc<Vec<Value>>>,
         limits: Limits<'_>,
     ) -> Result<Vec<Row>> {
-        self.call(limits, async |client| {
-            client.query_typed(statement, values).await
+        let (statement, values) = (statement.to_owned(), values.into());
+        self.call(limits, |client| async move {
+            let values = values.iter().map(|(value, of)| (&**value, of.clone()));
+            let values: Vec<(&(dyn ToSql + Sync), Type)> =
+                values.map(|(value, of)| (value as _, of)).collect();
+            let rows = client.query_typed_raw(&statement, values).await?;
+            pin!(rows).try_collect().await
         })
     }
 
-    /// What a statement says in the first column of its first row.
-    pub fn is_true(
-        &mut self,
-        statement: &str,
-        values: &[TypedValue<'_>],
-        limits: Limits<'_>,
-    ) -> Result<bool> {
-        let rows = self.rows(statement, values, limits)?;
-        Ok(rows.first().is_some_and(|row| row.get(0)))
-    }
-
-    /// [`Connection::call`] of statements without values and rows.
-    pub fn execute(&mut self, statements: &str, limits: Limits<'_>) -> Result<()> {
-        let done = async |client: &Client| client.batch_execute(statements).await;
-        self.call(limits, done)
+    /// Runs statements without values and rows.
+    pub fn execute(&mut self, statements: impl Into<String>, limits: Limits<'_>) -> Result<()> {
+        let statements = statements.into();
+        self.call(limits, |client| async move {
+            client.batch_execute(&statements).await
+        })
     }
 
     /// Whether a call on it was given up or it broke.
     pub fn is_broken(&self) -> bool {
-        self.client.is_none()
-    }
-
-    /// Undoes what is not committed and gives rights back. Where that fails the connection is given
-    /// up, and the server does both.
-    pub fn give_back_rights(&mut self) {
-        let limits = Limits::without_cancel().lasting(CANCEL);
-        let given = self.execute("ROLLBACK; SELECT pg_advisory_unlock_all()", limits);
-        if given.is_err() {
-            self.client = None;
-        }
+        self.client.as_ref().is_none_or(|client| client.is_closed())
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        // Where this fails the connection is given up, and the server does both.
+        let limits = Limits::without_cancel().lasting(CANCEL);
+        if self.has_rights
+            && self
+                .execute("ROLLBACK; SELECT pg_advisory_unlock_all()", limits)
+                .is_err()
+        {
+            return;
+        }
         let client = self.client.take().filter(|client| !client.is_closed());
         let Some(client) = client.filter(|_| self.is_kept) else {
             return;
@@ -447,31 +424,4 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
         cause = inner.source();
     }
     line
-}
-
-/// Waits for a future; returns an error as soon as the limits are reached, and drops the future. It may
-/// be called on a thread of an async runtime, which it blocks.
-fn wait_for<T>(future: impl Future<Output = T>, limits: Limits<'_>) -> Result<T> {
-    limits.check()?;
-    let mut work = pin!(limits.run_until_cancelled(future));
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        if let Poll::Ready(done) = work.as_mut().poll(&mut context) {
-            return done.ok_or(KbError::Stopped);
-        }
-        limits.check()?;
-        match limits.time_left() {
-            Some(time) => thread::park_timeout(time),
-            None => thread::park(),
-        }
-    }
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
 }

@@ -1,5 +1,4 @@
--- Space, generation, model and dimensions.
-SELECT s.space, s.generation, m.model, m.dimensions
-FROM (VALUES (1)) AS one
-LEFT JOIN spaces s ON s.name = $1
-LEFT JOIN models m ON m.id = $2
+-- The last commit of the space $1, and the length of the vectors of the model $2.
+SELECT s.space, s.generation, s.average::float8,
+    (SELECT vector_dims(v) FROM vectors WHERE model = $2 LIMIT 1)
+FROM (VALUES (1)) AS one LEFT JOIN spaces s ON s.name = $1

@@ -4,15 +4,15 @@
 -- keeps the server from joining before it looks for near ones). Where all that it looks at are
 -- others', each vector of the space is compared.
 WITH near AS MATERIALIZED (
-    SELECT c.chunk, c.first, c.last, v.v, v.scale FROM vectors_{model} v
-    CROSS JOIN LATERAL (
-        SELECT chunk, first, last FROM chunks_{space} WHERE key = v.key AND chunk <> ALL ($3) OFFSET 0) c
-    ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2)
-SELECT v.chunk, (SELECT source FROM documents_{space} WHERE number = v.chunk >> 32),
-    v.first, v.last, -(v.v::vector <#> $1::text::vector) * v.scale FROM (
-    SELECT * FROM near WHERE NOT (SELECT count(*) FROM near) < $2
+    SELECT c.chunk, c.first, c.last, v.v, v.scale FROM vectors v
+    CROSS JOIN LATERAL (SELECT chunk, first, last FROM chunks c
+        WHERE space = $1 AND key = v.key AND {filter} OFFSET 0) c
+    WHERE v.model = {model} ORDER BY v.v::halfvec({dims}) <=> $2::text::halfvec({dims}) LIMIT 2 * $3)
+SELECT v.chunk, (SELECT source FROM documents WHERE number = v.chunk >> 32), v.first, v.last,
+    -(v.v::vector <#> $2::text::vector) * v.scale FROM (
+    SELECT * FROM near WHERE NOT (SELECT count(*) FROM near) < $3
     UNION ALL (
-        SELECT c.chunk, c.first, c.last, v.v, v.scale FROM chunks_{space} c
-        JOIN vectors_{model} v ON v.key = c.key
-        WHERE (SELECT count(*) FROM near) < $2 AND c.chunk <> ALL ($3)
-        ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2)) v
+        SELECT c.chunk, c.first, c.last, v.v, v.scale FROM chunks c
+        JOIN vectors v ON v.model = {model} AND v.key = c.key
+        WHERE (SELECT count(*) FROM near) < $3 AND c.space = $1 AND {filter}
+        ORDER BY v.v <=> $2::text::halfvec LIMIT 2 * $3)) v

@@ -5,6 +5,6 @@ SELECT current_setting('server_version'),
         clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint, 0) END,
     c.oid IS NOT NULL,
     has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
-    has_schema_privilege(n.oid, 'CREATE') AND has_table_privilege(c.oid, 'INSERT')
+    has_table_privilege(c.oid, 'INSERT')
     FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = $1
     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'spaces'
