@@ -7,7 +7,8 @@
 //! of the signals with the embedding of KB_AGENT_EMBEDDING, and then a line for each question.
 //!
 //! `cargo bench --bench judge_signals -- TEXTS --tokens OUT`. TEXTS holds one JSON string a line; OUT gets the vectors of
-//! the tokens of each, as assets/judge/matching/train.py reads them.
+//! the tokens of each, as assets/judge/matching/train.py reads them. With `--vectors` it gets the vector of each as a
+//! question, by the model for the languages of KB_AGENT_EMBEDDING, as assets/embedding/bridge/fit.py reads them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use kb_agent::agent::ports::{Embedder, TokensWanted, Toolbox};
 use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::{Evidence, Languages, ToolCall};
-use kb_agent::embed::{CachedEmbedder, JudgeEmbedder};
+use kb_agent::embed::{BuiltInModel, CachedEmbedder, JudgeEmbedder, SentenceEmbedding};
 use kb_agent::engine::open_knowledge;
 use kb_agent::reasoner::offline::{Signals, measure_signals, read, signal_names};
 use kb_agent::tools::KbToolbox;
@@ -53,8 +54,8 @@ async fn main() {
         .collect();
     // As a test, which all targets are, it gets no file.
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let [file, wanted @ ("--out" | "--tokens"), out] = words[..] else {
-        println!("give it FILE --out OUT or TEXTS --tokens OUT");
+    let [file, wanted @ ("--out" | "--tokens" | "--vectors"), out] = words[..] else {
+        println!("give it FILE --out OUT, TEXTS --tokens OUT or TEXTS --vectors OUT");
         return;
     };
     let environment = Environment::read(None);
@@ -65,6 +66,10 @@ async fn main() {
     let mut out = BufWriter::new(File::create(out).unwrap());
     if wanted == "--tokens" {
         write_tokens(&lines, &embedder, &mut out);
+        return;
+    }
+    if wanted == "--vectors" {
+        write_vectors(&lines, settings.embedding_languages, &mut out);
         return;
     }
     let mut base = None;
@@ -112,6 +117,24 @@ fn write_tokens(texts: &str, embedder: &dyn Embedder, out: &mut impl Write) {
             for number in std::iter::once(count).chain(numbers) {
                 out.write_all(&number.to_le_bytes()).unwrap();
             }
+        }
+    }
+    out.flush().unwrap();
+}
+
+/// Writes the vector of each text, a JSON string a line, as 32-bit numbers.
+fn write_vectors(texts: &str, languages: Option<Languages>, out: &mut impl Write) {
+    let model = match languages {
+        Some(Languages::All) => BuiltInModel::Multilingual,
+        _ => BuiltInModel::English,
+    };
+    let embedder = SentenceEmbedding::new(model);
+    let parse = |line| serde_json::from_str(line).unwrap();
+    let texts: Vec<String> = texts.lines().map(parse).collect();
+    for texts in texts.chunks(256) {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        for number in embedder.embed(&texts).unwrap().into_iter().flatten() {
+            out.write_all(&number.to_le_bytes()).unwrap();
         }
     }
     out.flush().unwrap();

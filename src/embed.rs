@@ -8,6 +8,7 @@
 //! batch would make a vector depend on its neighbours; parallelism is over texts instead, each
 //! worker with a pool of one thread.
 
+mod bridge;
 mod by_language;
 mod endpoint;
 mod judging;

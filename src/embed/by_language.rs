@@ -1,4 +1,5 @@
-//! One embedding for English and one for all languages, of which a base has one.
+//! One embedding for English and one for all languages, of which a base has one; a question in another language over an
+//! English base is read by the one for all languages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,26 +11,32 @@ use crate::agent::ports::{
 };
 use crate::domain::Languages;
 
+use super::bridge::map_to_english;
+
 /// Embeds by the one of two models that was chosen last; by the one for English until then.
 pub struct EmbedderByLanguage {
     english: Arc<dyn Embedder>,
     multilingual: Arc<dyn Embedder>,
     is_for_all: AtomicBool,
     fixed: Option<Languages>,
+    is_english: fn(&str) -> bool,
 }
 
 impl EmbedderByLanguage {
     /// An embedding that stands for these two; `fixed` is the one that the user wants, whatever a base is written in.
+    /// `is_english` tells the language of a question.
     pub fn new(
         english: Arc<dyn Embedder>,
         multilingual: Arc<dyn Embedder>,
         fixed: Option<Languages>,
+        is_english: fn(&str) -> bool,
     ) -> Self {
         Self {
             english,
             multilingual,
             is_for_all: AtomicBool::new(fixed == Some(Languages::All)),
             fixed,
+            is_english,
         }
     }
 
@@ -94,6 +101,14 @@ impl Embedder for EmbedderByLanguage {
         texts: &[&str],
         caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        if let [question] = texts
+            && self.current() == Languages::English
+            && !(self.is_english)(question)
+        {
+            let made = self.multilingual.embed_stoppable(texts, caller)?;
+            let vectors = made.iter().flatten().map(|vector| map_to_english(vector));
+            return Ok(made.is_some().then(|| vectors.collect()));
+        }
         self.embedder().embed_stoppable(texts, caller)
     }
 

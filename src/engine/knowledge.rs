@@ -20,6 +20,7 @@ use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, LanguageChoice, Progress, Sources,
     StoreAccess, StoreAdministration, TextRecognition, UpdateReport,
 };
+use crate::reasoner::offline;
 use crate::text::OrTrouble;
 
 /// Opens the knowledge base that the settings name, the bundled demo when they name none, with
@@ -431,7 +432,7 @@ impl BuiltInModels {
     /// An embedding for a base, which chooses between the models unless the user did.
     pub(super) fn for_base(&self, set: Option<Languages>) -> EmbedderByLanguage {
         let (english, multilingual) = (self.english.clone(), self.multilingual.clone());
-        EmbedderByLanguage::new(english, multilingual, set)
+        EmbedderByLanguage::new(english, multilingual, set, offline::is_english)
     }
 
     /// An embedding for the judge, which takes for each question the model that reads it.

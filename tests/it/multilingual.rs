@@ -174,7 +174,7 @@ fn r14_a_base_that_turns_is_searched_by_its_old_vectors_until_the_new_are_comple
     }
     let (old, new) = (OneVector::named("old"), OneVector::named("new"));
     let open = |set| {
-        let embedder = EmbedderByLanguage::new(old.clone(), new.clone(), set);
+        let embedder = EmbedderByLanguage::new(old.clone(), new.clone(), set, |_| true);
         let roots = [place.path().join("kb")];
         KnowledgeBase::open(&roots[..], &place.path().join("index"), Arc::new(embedder)).unwrap()
     };

@@ -113,11 +113,21 @@ fn detect_among(text: &str, candidates: &[Language]) -> Language {
 
 /// Whether the tables hold all letters of a text.
 pub fn is_known_script(text: &str) -> bool {
-    let mut letters = text.chars().filter(|c| c.is_alphabetic());
-    letters.all(|c| {
-        let is_basic = matches!(c, 'a'..='z' | 'A'..='Z' | '\u{4e00}'..='\u{9fff}');
-        is_basic || TABLES.values().any(|table| table.letters.contains(c))
-    })
+    text.chars()
+        .filter(|c| c.is_alphabetic())
+        .all(is_known_letter)
+}
+
+/// Whether a text is in English, as far as its letters and form words tell.
+pub fn is_english(text: &str) -> bool {
+    let letters: Vec<char> = text.chars().filter(|c| c.is_alphabetic()).collect();
+    let known = letters.iter().filter(|c| is_known_letter(**c)).count();
+    language_of(text) == Language::EN && 2 * known >= letters.len()
+}
+
+fn is_known_letter(c: char) -> bool {
+    let is_basic = matches!(c, 'a'..='z' | 'A'..='Z' | '\u{4e00}'..='\u{9fff}');
+    is_basic || TABLES.values().any(|table| table.letters.contains(c))
 }
 
 /// What a language model is told so that it answers in a language.

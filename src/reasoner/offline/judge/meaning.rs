@@ -13,7 +13,7 @@ use super::super::passage::{Block, Passage};
 use super::matching;
 use super::terms::{BlockTerms, Pool, Query};
 use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
-use crate::domain::{Language, Languages};
+use crate::domain::Languages;
 use crate::text::LetterCounts;
 
 /// What is compared in meaning, which costs more than everything else that is measured of a block.
@@ -120,7 +120,7 @@ pub(super) fn text_below_headings(block: &Block) -> String {
 /// The languages that an embedding must read to compare a question, the first of these texts, with the others.
 fn languages_of(query: &Query, texts: &[&str]) -> Languages {
     let letters: LetterCounts = texts.iter().map(|it| LetterCounts::of_passage(it)).sum();
-    if query.language == Language::EN && 2 * letters.foreign < letters.all {
+    if query.is_english && 2 * letters.foreign < letters.all {
         Languages::English
     } else {
         Languages::All

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::super::language::{language_of, terms};
+use super::super::language::{is_english, language_of, terms};
 use super::super::passage::{Block, Passage};
 use super::super::question::subject_terms;
 use crate::domain::{Evidence, Language, Question, QuestionKind};
@@ -16,6 +16,7 @@ pub(super) struct PassageTerms {
     pub(super) names: Vec<HashSet<String>>,
     /// All words of the passage, its headings and the names and path of its document.
     pub(super) all: HashSet<String>,
+    pub(super) is_english: bool,
 }
 
 /// The words of a block.
@@ -44,7 +45,12 @@ impl PassageTerms {
         let mut all = set(&passage.source.replace(['/', '.'], " "));
         all.extend(names.iter().flatten().cloned());
         all.extend(blocks.iter().flat_map(|it| &it.with_topic).cloned());
-        Self { blocks, names, all }
+        Self {
+            blocks,
+            names,
+            all,
+            is_english: is_english(&passage.text),
+        }
     }
 }
 
@@ -147,7 +153,7 @@ pub(super) struct Query {
     /// What is compared in meaning.
     pub(super) text: String,
     pub(super) kind: QuestionKind,
-    pub(super) language: Language,
+    pub(super) is_english: bool,
     /// The stems of the words that carry it.
     pub(super) stems: IdfWeights,
     /// The words as they are written, small ones too.
@@ -175,7 +181,7 @@ impl Query {
         Self {
             text: question.search_text(),
             kind: question.kind,
-            language: question.language,
+            is_english: question.language == Language::EN && is_english(&question.text),
             held: stems.share(&all),
             stems,
             raw_words: weigh(raw_words(&question.asked).collect(), |block| {
