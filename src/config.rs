@@ -20,8 +20,6 @@ pub use error::SettingError;
 pub use ineffective::{IneffectiveSetting, ignored, unknown_in_one_line};
 pub use own_file::set_in_own_file;
 pub use setting::{Setting, Unset, is_theme_name};
-pub use settings::{
-    EmbeddingSettings, EndpointConfig, JobConfig, Settings, StoreSettings,
-};
+pub use settings::{EmbeddingSettings, EndpointConfig, JobConfig, Settings, StoreSettings};
 pub use survey::{ListedSetting, Survey, survey};
 pub use table::{GROUPS, Group, settings};

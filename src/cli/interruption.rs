@@ -246,7 +246,7 @@ pub(super) async fn output_hangup() {
             return;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[cfg(not(unix))]

@@ -110,12 +110,12 @@ fn in_table(
         if each < LEAST_BARS || bars.iter().all(String::is_empty) {
             return format!("{line}\n");
         }
-        let newest = bars.iter().map(|bars| {
-            let older = bars.chars().count().saturating_sub(each);
-            bars.chars().skip(older).collect::<String>()
+        let newest = bars.iter().map(|of_row| {
+            let skipped = of_row.chars().count().saturating_sub(each);
+            of_row.chars().skip(skipped).collect::<String>()
         });
-        let space = " ".repeat(column - line.width());
-        format!("{line}{space}{}\n", newest.collect::<Vec<_>>().join(" "))
+        let gap = " ".repeat(column - line.width());
+        format!("{line}{gap}{}\n", newest.collect::<Vec<_>>().join(" "))
     };
     lines.iter().map(with_bars).collect()
 }

@@ -59,11 +59,11 @@ fn store(settings: &mut Settings) -> &mut StoreSettings {
 }
 
 /// `none` is no prefix, where an empty value is none of the user's.
-fn prefix(text: &str) -> Option<String> {
-    Some(match text.trim() {
+fn prefix(text: &str) -> String {
+    match text.trim() {
         "none" => String::new(),
         _ => text.replace("\\n", "\n"),
-    })
+    }
 }
 
 /// All settings by what they are about.
@@ -163,11 +163,11 @@ pub static GROUPS: &[Group] = &[
             Means("the first listed that embeds"),
             "Embedding model. Without it the first listed model whose name is that of an embedding model is used, else the first \
              listed.").needs(EMBEDDING),
-        row("KB_AGENT_EMBEDDING_QUERY_PREFIX", SpacedText("a text, or none", |s, text| embedding(s).query_prefix = prefix(&text)),
+        row("KB_AGENT_EMBEDDING_QUERY_PREFIX", SpacedText("a text, or none", |s, text| embedding(s).query_prefix = Some(prefix(&text))),
             Means("what the model is known to want"),
             "Text before each question, for models that were trained with one. Spaces at its ends count, so quote it (\"query: \"); \\n \
              is a new line; none is no text. The built-in table knows e5, nomic, bge, qwen3-embedding and others by name.").needs(EMBEDDING),
-        row("KB_AGENT_EMBEDDING_PASSAGE_PREFIX", SpacedText("a text, or none", |s, text| embedding(s).passage_prefix = prefix(&text)),
+        row("KB_AGENT_EMBEDDING_PASSAGE_PREFIX", SpacedText("a text, or none", |s, text| embedding(s).passage_prefix = Some(prefix(&text))),
             Means("what the model is known to want"),
             "Text before each passage, written likewise. Another one embeds everything again.").needs(EMBEDDING),
     ] },

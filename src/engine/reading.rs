@@ -130,15 +130,7 @@ pub(super) async fn dispatch(
                     break;
                 }
             }
-            Command::Model(asked) => {
-                let busy = match asked {
-                    ModelCommand::List => ModelUpdate::Listed(Err(MODELS_BUSY.to_owned())),
-                    ModelCommand::Choose(_) => ModelUpdate::NotChosen(MODELS_BUSY.to_owned()),
-                };
-                if to.models.try_send(asked).is_err() {
-                    let _ = updates.send(Update::Model(busy)).await;
-                }
-            }
+            Command::Model(asked) => ask_about_models(asked, &to.models, &updates).await,
             Command::KeepSettings(kept) => {
                 let folder = to.config_dir.clone();
                 settings.start(move |_| keep_settings(folder.as_deref(), &kept));
@@ -164,6 +156,21 @@ pub(super) async fn dispatch(
     }
     for job in [documents, explanations, statistics, paths, settings] {
         job.end().await;
+    }
+}
+
+/// Passes a wish about models on, or says that there is no room for it.
+async fn ask_about_models(
+    asked: ModelCommand,
+    models: &mpsc::Sender<ModelCommand>,
+    updates: &mpsc::Sender<Update>,
+) {
+    let busy = match asked {
+        ModelCommand::List => ModelUpdate::Listed(Err(MODELS_BUSY.to_owned())),
+        ModelCommand::Choose(_) => ModelUpdate::NotChosen(MODELS_BUSY.to_owned()),
+    };
+    if models.try_send(asked).is_err() {
+        let _ = updates.send(Update::Model(busy)).await;
     }
 }
 

@@ -19,9 +19,7 @@ use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use serde_json::{Value, json};
 
-use crate::domain::{
-    Complexity, Cue, EvidenceId, NodeName, Outcome, Score, ToolName, measure_of,
-};
+use crate::domain::{Complexity, Cue, EvidenceId, NodeName, Outcome, Score, ToolName, measure_of};
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunId};
 
 /// What the program is called in a trace.

@@ -246,8 +246,8 @@ fn a_question_that_is_worse_than_in_the_baseline_breaks_the_gate() {
     let save = |baseline: &Value| demo.place().file("<base>.json", baseline.to_string());
     save(&baseline);
     let args = ["--baseline", "<base>.json", "--junit", "j.xml"];
-    let same = run(&demo, &args);
-    assert!(same.status.success(), "{}", text(&same.stderr));
+    let unchanged = run(&demo, &args);
+    assert!(unchanged.status.success(), "{}", text(&unchanged.stderr));
 
     baseline["questions"][1]["results"][0]["route_right"] = json!(true);
     baseline["questions"][2]["results"][0]["sources_found"] = json!(false);

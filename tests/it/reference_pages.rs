@@ -110,7 +110,7 @@ fn section(name: &str, help: &str) -> String {
 #[test]
 fn the_settings_page_holds_every_setting() {
     let mut page = SETTINGS.to_owned();
-    for group in GROUPS.iter() {
+    for group in GROUPS {
         page.push_str(&format!("\n## {}\n", group.title));
         for one in group.settings {
             let default = match one.unset {
@@ -138,7 +138,7 @@ fn the_settings_page_holds_every_setting() {
 #[test]
 fn the_example_holds_every_setting_with_its_default() {
     let mut text = EXAMPLE.to_owned();
-    for group in GROUPS.iter() {
+    for group in GROUPS {
         text.push_str(&format!("\n# --- {} ---\n", group.title));
         for one in group.settings {
             let folder = if one.folder { "(folder) " } else { "" };

@@ -68,6 +68,36 @@ fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     found.unwrap_or_else(|| panic!("no span {name}"))
 }
 
+/// What is looked for is an attribute, and what became of a passage stands beside it.
+fn check_attributes(spans: &[Span]) {
+    let (run, searched) = (&spans[0], named(spans, "tool_exec"));
+    let all = attributes(&run.attributes);
+    for name in ["kb_agent.settings.keep_from", "kb_agent.average"] {
+        assert!(matches!(all[name], Any::DoubleValue(_)), "{name}: {all:?}");
+    }
+    string(run, "kb_agent.query_type");
+    string(named(spans, "grade_evidence"), "kb_agent.action");
+    let found = string(searched, "retrieval.documents.0.document.metadata");
+    let found: Value = serde_json::from_str(found).unwrap();
+    assert_eq!(found["id"], "e1");
+    assert!(
+        found["grade"].is_number() && found["cited"].is_boolean(),
+        "{found}"
+    );
+    let mut calls = spans
+        .iter()
+        .filter(|span| span.name == "execute_tool hybrid_search");
+    let has_documents = |span: &Span| {
+        attributes(&span.attributes).contains_key("retrieval.documents.0.document.id")
+    };
+    assert!(calls.any(has_documents));
+    let nodes = spans
+        .iter()
+        .filter(|span| span.parent_span_id == run.span_id);
+    let starts: Vec<u64> = nodes.map(|span| span.start_time_unix_nano).collect();
+    assert!(starts.is_sorted_by(|a, b| a < b), "{starts:?}");
+}
+
 #[tokio::test]
 async fn a_run_that_ends_is_sent_as_a_trace_without_texts_and_exported_as_the_same() {
     let (server, demo) = (collector().await, Workplace::with_demo());
@@ -143,30 +173,7 @@ async fn a_run_that_ends_is_sent_as_a_trace_without_texts_and_exported_as_the_sa
         all.must_lack(word);
     }
 
-    // What is looked for is an attribute, and what became of a passage stands beside it.
-    let all = attributes(&run.attributes);
-    for name in ["kb_agent.settings.keep_from", "kb_agent.average"] {
-        assert!(matches!(all[name], Any::DoubleValue(_)), "{name}: {all:?}");
-    }
-    string(run, "kb_agent.query_type");
-    string(graded, "kb_agent.action");
-    let found = string(searched, "retrieval.documents.0.document.metadata");
-    let found: Value = serde_json::from_str(found).unwrap();
-    assert_eq!(found["id"], "e1");
-    assert!(
-        found["grade"].is_number() && found["cited"].is_boolean(),
-        "{found}"
-    );
-    let mut calls = spans.iter().filter(|span| span.name == tool.name);
-    let has_documents = |span: &Span| {
-        attributes(&span.attributes).contains_key("retrieval.documents.0.document.id")
-    };
-    assert!(calls.any(has_documents));
-    let nodes = spans
-        .iter()
-        .filter(|span| span.parent_span_id == run.span_id);
-    let starts: Vec<u64> = nodes.map(|span| span.start_time_unix_nano).collect();
-    assert!(starts.is_sorted_by(|a, b| a < b), "{starts:?}");
+    check_attributes(spans);
 
     let exported = demo
         .run_well(&["export", "last", "--format", "otlp"])
@@ -200,9 +207,9 @@ async fn an_old_run_is_sent_with_headers_to_a_collector_that_is_busy_at_first() 
             .env("KB_AGENT_OTLP_HEADERS", headers);
         ended(command)
     };
-    let sent = send("Authorization=Basic%20cGs6c2s=");
-    assert!(sent.status.success(), "{}", text(&sent.stderr));
-    text(&sent.stdout).must_hold("sent 1 run to ");
+    let accepted = send("Authorization=Basic%20cGs6c2s=");
+    assert!(accepted.status.success(), "{}", text(&accepted.stderr));
+    text(&accepted.stdout).must_hold("sent 1 run to ");
     assert_eq!(taken(&server).await.len(), 2);
     let failed = send("authorization=other");
     assert_eq!(failed.status.code(), Some(1));

@@ -82,11 +82,11 @@ fn routes_today<'q>(
 ) -> Result<Vec<Complexity>, CommandFailure> {
     let router = StepRunner::open(settings)?;
     interruptible(async |cancel| {
-        let mut decided = Vec::new();
+        let mut taken = Vec::new();
         for query in queries {
-            let routed = unless_cancelled(&cancel, router.route(query)).await??;
-            decided.push(routed.plan.complexity);
+            let analysis = unless_cancelled(&cancel, router.route(query)).await??;
+            taken.push(analysis.plan.complexity);
         }
-        Ok(decided)
+        Ok(taken)
     })
 }

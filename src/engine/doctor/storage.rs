@@ -169,6 +169,9 @@ pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
     });
 }
 
+/// How long a program may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Which of the languages, written as `deu+eng`, tesseract does not list; none where it lists nothing in time.
 fn missing_languages(languages: &str) -> Vec<&str> {
     let (sender, receiver) = mpsc::sync_channel(1);

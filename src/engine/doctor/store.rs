@@ -16,13 +16,12 @@ pub(super) async fn check(settings: &Settings, access: StoreAccess, report: &mut
         return;
     };
     let server = format!("PostgreSQL {}", state.server);
-    report.add(match &state.vector {
-        Some(vector) => Check::ok("versions", format!("{server}, pgvector {vector}")),
-        None => {
-            let next = "run CREATE EXTENSION vector there as its owner, or kb-agent store init";
-            let line = server + " without the extension pgvector";
-            Check::broken("versions", Trouble::new(line, next))
-        }
+    report.add(if let Some(vector) = &state.vector {
+        Check::ok("versions", format!("{server}, pgvector {vector}"))
+    } else {
+        let next = "run CREATE EXTENSION vector there as its owner, or kb-agent store init";
+        let line = server + " without the extension pgvector";
+        Check::broken("versions", Trouble::new(line, next))
     });
     if let Some(lag) = state.lag_ms {
         report.add(Check::ok("replica", format!("a replica, {lag} ms behind")));

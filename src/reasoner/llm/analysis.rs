@@ -12,7 +12,7 @@ use super::json::{
 };
 use super::reply_schema::analysis_fields;
 use crate::agent::ports::{Analysis, Caveat};
-use crate::domain::{Complexity, Cue, QueryType, RoutingPlan, ToolName};
+use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName};
 use crate::text::one_line;
 
 /// Characters of a part of the question; more is a model's that does not find its end.
@@ -60,15 +60,12 @@ pub fn read(reply: &str) -> Analysis {
         ),
         ..RoutingPlan::default()
     };
-    let reason = phrase(&fields, "reason").map(|reason| Cue {
-        cue: one_line(reason, LONGEST_REASON),
-        weight: None,
-    });
+    let reason = phrase(&fields, "reason").map(|reason| one_line(reason, LONGEST_REASON));
     let reply = phrase(&fields, "reply").filter(|_| is_talk);
     Analysis {
         plan,
         reply: reply.map(str::to_owned),
-        because: reason.into_iter().collect(),
+        reason,
         warnings,
         ..Analysis::default()
     }

@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn r04_words_of_the_table_are_lower_case_and_mean_one_thing() {
         for (field, words) in &*WORDS {
-            let others: Vec<_> = words.iter().flat_map(|(_, others)| others).collect();
+            let others: Vec<_> = words.values().flatten().collect();
             for (at, other) in others.iter().enumerate() {
                 assert_eq!(**other, other.to_lowercase());
                 assert!(!others[..at].contains(other), "{field}: {other}");

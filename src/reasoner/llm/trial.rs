@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 use super::settings::ModelJob;
 use super::{EndpointReasoner, IN_FLIGHT, ListedModel, ModelUse, Structured};
 use crate::agent::ports::{
-    AnswerSink, AnswerStance, CallOrigin, GradeJob, Grades, Reasoner, ReasonerError,
-    Synthesis, SynthesizeJob,
+    AnswerSink, AnswerStance, CallOrigin, GradeJob, Grades, Reasoner, ReasonerError, Synthesis,
+    SynthesizeJob,
 };
 use crate::domain::{Complexity, Evidence, Score};
 use crate::protocol::RunId;

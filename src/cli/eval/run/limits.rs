@@ -150,8 +150,7 @@ pub(super) fn count_runs(settings: &NamedSettings, runs: &[Trial], questions: &[
     let agreed: Option<usize> = questions.iter().map(|it| Some(it.repeats?.agreed)).sum();
     let ended = |outcome| runs.iter().filter(|it| it.outcome == Some(outcome)).count();
     let complete = runs.iter().filter(|run| run.is_complete());
-    let times: Vec<f64> = complete.map(|run| run.cost.ms).collect();
-    let latency = Latency::from_samples(&times);
+    let latency = Latency::from_times(complete.map(|run| run.cost.ms));
     let sum = |of: fn(&Trial) -> u64| runs.iter().map(of).fold(0, u64::saturating_add);
     let counted = runs.iter().filter(|run| run.cost.tokens() > 0);
     let costs: Option<Vec<f64>> = counted.map(|run| run.cost.cost_usd).collect();
@@ -164,7 +163,7 @@ pub(super) fn count_runs(settings: &NamedSettings, runs: &[Trial], questions: &[
         "agreed": agreed.map(|right| json!({"right": right, "of": runs.len()})),
         "answered": ended(Outcome::Answered),
         "not_found": ended(Outcome::NotFound),
-        "failed": runs.len() - times.len(),
+        "failed": runs.len() - latency.count,
         "calls": sum(|run| u64::from(run.cost.calls)),
         "p50_ms": latency.median_ms,
         "p95_ms": latency.p95_ms,
