@@ -9,8 +9,9 @@ KB_AGENT_EMBEDDING=english or =multilingual: the names of the signals and the em
 far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.
 
-There are three models: en for English by the English embedding, zh for Chinese (fitted on Japanese too) and multilingual
-for everything else by the multilingual one. With --only the others stay as they are in weights.toml. Three things are fitted for each:
+There are four models: en for English by the English embedding; by the multilingual one zh for Chinese (fitted on Japanese
+too), crossed for questions in another language over English passages (make_crossed.py; give their signals the embedding
+"multilingual") and multilingual for everything else. With --only the others stay as they are in weights.toml. Three things are fitted for each:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
