@@ -9,9 +9,8 @@ KB_AGENT_EMBEDDING=english or =multilingual: the names of the signals and the em
 far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.
 
-There are four models: en for English by the English embedding; by the multilingual one zh for Chinese (fitted on Japanese
-too), crossed for questions in another language over English passages (make_crossed.py; give their signals the embedding
-"multilingual") and multilingual for everything else. With --only the others stay as they are in weights.toml. Three things are fitted for each:
+There are three models: en for English by the English embedding, zh for Chinese (fitted on Japanese too) and multilingual
+for everything else by the multilingual one. With --only the others stay as they are in weights.toml. Three things are fitted for each:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
@@ -36,9 +35,8 @@ POOL = ("nearness", "matching", "held", "cosine")
 IN_VAIN = 0.2  # of the questions that people ask of a base
 REFUSED = 0.75  # of those, the share that is refused
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
-MODELS = ("en", "zh", "multilingual", "crossed")
+MODELS = ("en", "zh", "multilingual")
 CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese; of its questions the judge gives zh those with more Chinese characters than kana
-CROSSED = "_cross_"  # in the names of collections whose questions are in another language than the passages
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
 ANSWERS = ("answers", "relevant")
 
@@ -95,13 +93,6 @@ class Set:
         """The greatest value of a signal in each passage."""
         starts = np.flatnonzero(np.r_[True, self.passage[1:] != self.passage[:-1]])
         return np.maximum.reduceat(self.x[:, self.names.index(name)], starts)
-
-
-def is_read_by(model, name):
-    """Whether the questions of a collection are those of a model."""
-    if CROSSED in name or model == "crossed":
-        return CROSSED in name and model == "crossed"
-    return (name in CHINESE) == (model == "zh")
 
 
 def kept_part(model):
@@ -220,8 +211,7 @@ def fit_grade(sets, lefts, elsewhere):
     answer a share of KEPT stays from KEEP_FROM on. Real documentation is left out: there
     more passages answer than are marked; and so is SQuAD, half of whose passages only seem to answer."""
     x, y, w, far = [], [], [], []
-    labelled = [(s, left) for s, left in zip(sets, lefts) if not s.is_docs and s.name != "squad"]
-    for s, left in labelled or list(zip(sets, lefts)):
+    for s, left in ((s, left) for s, left in zip(sets, lefts) if not s.is_docs and s.name != "squad"):
         grade, answers = passages(left, s)
         x.append(np.c_[log_odds(grade), *(s.best_of_passages(name) for name in GRADED_BY)])
         y.append(answers), w.append(np.full(len(answers), 1 / len(answers)))
@@ -229,10 +219,10 @@ def fit_grade(sets, lefts, elsewhere):
             grade, _ = passages(left, other)
             far.append(np.c_[log_odds(grade), *(other.best_of_passages(name) for name in GRADED_BY)])
     near, y, w = map(np.concatenate, (x, y, w))
-    far = np.concatenate(far or [near[:0]])
+    far = np.concatenate(far)
     x = np.concatenate([near, far])
     all_y = np.r_[y, np.zeros(len(far))]
-    all_w = np.r_[w, np.full(len(far), ELSEWHERE * w.sum() / max(1, len(far)))]
+    all_w = np.r_[w, np.full(len(far), ELSEWHERE * w.sum() / len(far))]
     mean, spread = x.mean(0), x.std(0)
     z = (x - mean) / spread
 
@@ -289,7 +279,7 @@ def main():
             text += kept_part(language)
             continue
         embedding = "english" if language == "en" else "multilingual"
-        is_own = lambda by, name: by == embedding and is_read_by(language, name)
+        is_own = lambda by, name: by == embedding and (name in CHINESE) == (language == "zh")
         sets = [Set(name, asked, names) for (by, name), asked in by_set.items() if is_own(by, name)]
         elsewhere = [Set(name, asked, names) for (by, name), asked in by_base.items() if is_own(by, name)]
         for s in sets + elsewhere:

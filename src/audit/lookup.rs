@@ -248,8 +248,9 @@ pub fn events_of(
     run: &RunId,
     cancel: &CancellationToken,
 ) -> Result<Vec<Event>, ReadError> {
-    let id = Value::from(&*run.0).to_string();
-    let id = escape_json(&id);
+    // This program escapes what a terminal would obey; a line from elsewhere may hold it plain.
+    let plain = Value::from(&*run.0).to_string();
+    let escaped = escape_json(&plain);
     let read = |files: &[PathBuf]| {
         let mut events = Vec::new();
         let keep = |event: Event| {
@@ -257,7 +258,7 @@ pub fn events_of(
                 events.push(event);
             }
         };
-        for_each_event(files, holds_one_of(&[&*id]), keep, cancel)?;
+        for_each_event(files, holds_one_of(&[&*plain, &*escaped]), keep, cancel)?;
         Ok(events)
     };
     let events = read(&list_files_since(log, &run.0))?;

@@ -337,6 +337,7 @@ fn a_run_is_drawn_in_columns_and_what_a_node_came_to_stands_under_it() {
     let starts = |line: &&str, with: &str| line.trim_start().starts_with(with);
     let order = [
         "analyze_and_route",
+        "complex 0.",
         "simple ─► plan",
         "plan",
         "tool_exec",

@@ -128,7 +128,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
     assert_eq!((report.code(), &report.all["ok"]), (Some(0), &json!(true)));
     assert!(report.output.stderr.is_empty());
     for (area, name, detail) in table![
-        "settings", "sources", "5 of 51 settings set; there is no .env here";
+        "settings", "sources", "5 of 54 settings set; there is no .env here";
         "endpoint", "reach", "answers; its kind of server: other";
         "endpoint", "models", "2 models listed";
         "endpoint", "jobs", "large does analyze, plan, grade, answer";
@@ -230,7 +230,7 @@ fn what_a_server_does_wrong_is_reported_as_a_question_would_tell_it() {
         serving(two(), vec![unknown()], answer()), "MODEL_GRADE=larger", 1, &[
             "endpoint / jobs: ok: large does analyze, plan, answer",
             "endpoint / jobs: note: larger does grade, and is none of the models listed (2) → set KB_AGENT_LLM_MODEL_GRADE to one that chats, such as large",
-            "endpoint / structured: broken: does not know the model (404) → ",
+            "endpoint / structured: broken: does not know the model (404) → check KB_AGENT_LLM_MODEL",
         ];
         serving(listing(&["large:latest"]), scores(), answer()), "RETRIES=0", 0, &[
             "endpoint / jobs: ok: large does analyze",
@@ -454,7 +454,8 @@ fn the_index_and_what_it_lacks_are_reported_and_nothing_is_made() {
     let home = home(&place);
     let formats = fs::read_dir(&home).unwrap().flatten();
     let mut formats = formats.map(|entry| entry.path());
-    let format = formats.find(|path| path.is_dir()).unwrap();
+    let is_index = |path: &PathBuf| path.join("lexical").is_dir();
+    let format = formats.find(is_index).unwrap();
     fs::rename(&format, home.join("v1-1")).unwrap();
     let report = doctor(&place, &[]);
     report.has("index / contents: note: of another version of kb-agent (format v1-1; this one uses v → run kb-agent index");

@@ -188,7 +188,7 @@ fn the_demo_walks_every_route_in_lines() {
     ] {
         assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
     }
-    assert_eq!(events(&place.audit(), "run_finished").len(), 6);
+    assert_eq!(events(&place.audit(), "run_finished").len(), 7);
     let session = events(&place.audit(), "run_started")[0]["session"].clone();
     let names = std::fs::read(place.data().join("audit.jsonl.sessions")).unwrap();
     let names: serde_json::Value = serde_json::from_slice(&names).unwrap();

@@ -58,9 +58,7 @@ fn judge(
     embedder: &dyn Embedder,
 ) -> Result<Judgement, EmbedError> {
     let measured = MeasuredPool::measure(question, pool, most, embedder)?;
-    let in_english = pool.terms.iter().filter(|it| it.is_english).count();
-    let is_crossed = !measured.query.is_english && 2 * in_english > pool.terms.len();
-    let model = Model::for_question(question.language, measured.languages, is_crossed);
+    let model = Model::for_question(question.language, measured.languages);
     let mut chances: Vec<Vec<f64>> = Vec::new();
     let mut grades: Vec<Option<f64>> = Vec::new();
     for (rows, is_promising) in measured.rows.iter().zip(measured.promising) {

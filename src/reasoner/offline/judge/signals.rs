@@ -293,16 +293,10 @@ impl AnswerModel {
 }
 
 impl Model {
-    /// The model for questions in a language whose tokens are compared by the embedding for these languages; `is_crossed`
-    /// where the passages are in English and the question is not.
-    pub(super) fn for_question(
-        language: Language,
-        embedding: Languages,
-        is_crossed: bool,
-    ) -> &'static Self {
+    /// The model for questions in a language whose tokens are compared by the embedding for these languages.
+    pub(super) fn for_question(language: Language, embedding: Languages) -> &'static Self {
         &FITTED[match (embedding, language) {
             (Languages::English, _) => "en",
-            (Languages::All, _) if is_crossed => "crossed",
             (Languages::All, Language::ZH) => "zh",
             (Languages::All, _) => "multilingual",
         }]

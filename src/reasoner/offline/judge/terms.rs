@@ -16,7 +16,6 @@ pub(super) struct PassageTerms {
     pub(super) names: Vec<HashSet<String>>,
     /// All words of the passage, its headings and the names and path of its document.
     pub(super) all: HashSet<String>,
-    pub(super) is_english: bool,
 }
 
 /// The words of a block.
@@ -45,12 +44,7 @@ impl PassageTerms {
         let mut all = set(&passage.source.replace(['/', '.'], " "));
         all.extend(names.iter().flatten().cloned());
         all.extend(blocks.iter().flat_map(|it| &it.with_topic).cloned());
-        Self {
-            blocks,
-            names,
-            all,
-            is_english: is_english(&passage.text),
-        }
+        Self { blocks, names, all }
     }
 }
 
