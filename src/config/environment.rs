@@ -330,7 +330,7 @@ pub(super) fn platform_dirs() -> Option<[PathBuf; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::setting;
+    use super::super::table::is_for_user_alone;
     use super::*;
 
     impl Environment {
@@ -341,7 +341,7 @@ mod tests {
             pairs: [(&str, &str); N],
         ) -> Self {
             let mut environment = self.with_own(path, pairs);
-            environment.bar_last(|name| setting(name).is_some_and(|one| !one.folder));
+            environment.bar_last(is_for_user_alone);
             environment
         }
 

@@ -11,7 +11,7 @@ use super::error::SettingError;
 use super::ineffective::without_effect;
 use super::setting::{Kind, Unset};
 use super::settings::Settings;
-use super::table::{setting, settings};
+use super::table::{is_for_user_alone, settings};
 
 impl Environment {
     /// Reads the process's environment, the named file, `.env` in the user's configuration folder, and,
@@ -37,7 +37,7 @@ impl Environment {
         };
         if env_file.is_none() && is_there(beside) && !is_own() {
             environment.add_file(beside);
-            environment.bar_last(|name| setting(name).is_some_and(|one| !one.folder));
+            environment.bar_last(is_for_user_alone);
         }
         environment
     }
@@ -119,13 +119,15 @@ impl Settings {
     }
 }
 
-fn no_home() -> SettingError {
+/// Says that no folder for data is known.
+pub(super) fn no_home() -> SettingError {
     let next = format!("set {DATA_DIR} to a folder that may be written");
     SettingError::new(DATA_DIR, format!("no home folder is known: {next}"), next)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::setting;
     use super::*;
     use crate::domain::{GradeThresholds, RouterThresholds, RoutingLimits};
 
@@ -188,6 +190,22 @@ mod tests {
             assert!(secrets.contains(&value.as_str()), "{value}");
             assert!(!format!("{settings:?}").contains(value), "{value}");
         }
+    }
+
+    #[test]
+    fn trust_headers_that_a_folder_sets_under_the_name_of_other_programs_do_not_count() {
+        let headers = [("OTEL_EXPORTER_OTLP_HEADERS", "x-from=clone")];
+        let own = [
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_OTLP_ENDPOINT", "http://127.0.0.1:1"),
+        ];
+        let count = |environment: Environment| {
+            let settings = Settings::resolve(&environment, Overrides::default());
+            settings.unwrap().otlp_headers.len()
+        };
+        let own = Environment::from_pairs(own);
+        assert_eq!(count(own.clone().with_folder("clone/.env", headers)), 0);
+        assert_eq!(count(own.with_own("config/.env", headers)), 1);
     }
 
     #[test]

@@ -389,8 +389,9 @@ fn is_language(name: &str) -> bool {
     if let Some(script) = name.strip_prefix("script/") {
         return script.split('_').all(is_word);
     }
-    let (code, others) = name.split_once('_').unwrap_or((name, "old"));
-    code.len() == 3 && is_word(code) && others.split('_').all(is_word)
+    let mut parts = name.split('_');
+    let code = parts.next().unwrap_or_default();
+    code.len() == 3 && is_word(code) && parts.all(is_word)
 }
 
 /// Whether a theme may have this name: it is that of a file, and no path.

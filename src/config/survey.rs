@@ -7,6 +7,7 @@
 use super::environment::{CONFIG_DIR, DATA_DIR, Environment, LOG, Origin, Overrides, SOURCE};
 use super::error::SettingError;
 use super::ineffective::{IneffectiveSetting, idle, ignored, outvoted, unknown};
+use super::resolve::no_home;
 use super::setting::{Setting, Unset, shown};
 use super::settings::Settings;
 use super::table::{AUDIT_LOG, settings};
@@ -47,7 +48,10 @@ pub struct ListedSetting {
 /// Looks every setting up as [`Settings::resolve`] does, and goes on where that stops. What cannot be read
 /// is among what is refused, and comes first.
 pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
-    let (made, refused) = Settings::read(environment, overrides.clone());
+    let (made, mut refused) = Settings::read(environment, overrides.clone());
+    if made.is_none() {
+        refused.push(no_home());
+    }
     let list = |one: &'static Setting| {
         let name = one.name;
         let is_refused = refused.iter().any(|error| error.variable() == Some(name));

@@ -33,6 +33,12 @@ pub(super) fn setting(name: &str) -> Option<&'static Setting> {
     settings().find(|one| one.name == name)
 }
 
+/// Whether `.env` of the working folder may not set it: a setting for the user alone, or what stands in for one.
+pub(super) fn is_for_user_alone(name: &str) -> bool {
+    let is_it = |one: &Setting| one.name == name || matches!(one.unset, As(other) if other == name);
+    settings().any(|one| is_it(one) && !one.folder)
+}
+
 pub(super) const LLM_BASE_URL: &str = "KB_AGENT_LLM_BASE_URL";
 pub(super) const INCLUDE: &str = "KB_AGENT_INCLUDE";
 pub(super) const AUDIT_LOG: &str = "KB_AGENT_AUDIT_LOG";
