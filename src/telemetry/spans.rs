@@ -318,7 +318,8 @@ impl RunTrace {
     fn open_call(&mut self, event: &Event, name: &str, kind: &str, ms: f64) -> usize {
         let (parent, end) = (self.node, nanos(event));
         // Not at the very same moment as another call, or they would be out of order.
-        let earliest = self.spans[parent].start_time_unix_nano + self.spans.len() as u64;
+        let begun = self.spans[parent].start_time_unix_nano;
+        let earliest = begun.saturating_add(self.spans.len() as u64);
         let at = self.open(name, kind, end.saturating_sub(duration(ms)).max(earliest));
         let id = self.spans[parent].span_id.clone();
         let span = &mut self.spans[at];
