@@ -76,13 +76,13 @@ pub(super) fn run(
             ..RunRequest::default()
         },
     };
-    let options = (ask.json, is_base_named);
-    interruptible(async |cancel| answer(request, options, settings, cancel).await)
+    interruptible(async |cancel| answer(request, ask.json, is_base_named, settings, cancel).await)
 }
 
 async fn answer(
     request: RunRequest,
-    (json, is_base_named): (bool, bool),
+    json: bool,
+    is_base_named: bool,
     settings: &Settings,
     cancel: CancellationToken,
 ) -> Result<(), CommandFailure> {

@@ -229,7 +229,7 @@ impl GoldSpan {
         let (source, start, end) = (&self.source, self.start_line, self.end_line);
         let text = read_text_bounded(&corpus.join(source), LONGEST_PAGE)
             .map_err(|error| format!("{source}: {error}"))?;
-        let count = (end + 1).saturating_sub(start);
+        let count = end.saturating_add(1).saturating_sub(start);
         let lines = text.lines().skip(start.saturating_sub(1)).take(count);
         let lines: Vec<String> = lines.map(strip_layout).collect();
         if lines.is_empty() {

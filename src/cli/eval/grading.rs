@@ -99,6 +99,7 @@ pub(super) fn run(args: &GradingArgs, settings: &Settings) -> Result<(), Command
         Ok(GradingMeasure {
             args,
             grader: StepRunner::open(settings)?,
+            thresholds: settings.limits.thresholds,
             questions: 0,
             grades: Vec::new(),
             unmeasured: 0,
@@ -180,6 +181,8 @@ fn draw_far_off(questions: &[GradedQuestion], count: usize) -> Vec<Vec<(PassageK
 struct GradingMeasure<'a> {
     args: &'a GradingArgs,
     grader: StepRunner,
+    /// What a run holds grades against.
+    thresholds: GradeThresholds,
     questions: usize,
     grades: Vec<(PassageKind, f64)>,
     /// Passages without a grade, because the reply could not be read.
@@ -214,7 +217,8 @@ impl Measure for GradingMeasure<'_> {
                 self.unmeasured += batch.len();
                 continue;
             };
-            *actions.entry(action_for(&scores).as_str()).or_default() += 1;
+            let action = action_for(&scores, self.thresholds);
+            *actions.entry(action.as_str()).or_default() += 1;
             for ((kind, text), score) in batch.iter().zip(scores) {
                 let grade = score.value();
                 self.grades.push((*kind, grade));
@@ -344,8 +348,7 @@ fn bands(grades: &[f64]) -> Value {
 }
 
 /// What a run would do with these grades (R20).
-fn action_for(scores: &[Score]) -> GraderAction {
-    let thresholds = GradeThresholds::default();
+fn action_for(scores: &[Score], thresholds: GradeThresholds) -> GraderAction {
     thresholds.action_for(thresholds.average_of_kept(scores.iter().copied()))
 }
 
@@ -471,7 +474,13 @@ mod tests {
             (&[], GraderAction::ReRetrieve),
         ] {
             let scores: Vec<Score> = scores.iter().copied().map(Score::clamped).collect();
-            assert_eq!(action_for(&scores), expected);
+            assert_eq!(action_for(&scores, GradeThresholds::default()), expected);
         }
+        let strict = GradeThresholds {
+            sufficient_from: 0.95,
+            ..GradeThresholds::default()
+        };
+        let refined = action_for(&[Score::clamped(0.9)], strict);
+        assert_eq!(refined, GraderAction::Refine);
     }
 }
