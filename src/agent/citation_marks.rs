@@ -183,7 +183,10 @@ impl Citable {
         let target = target.trim_matches(['<', '>', ' ']);
         let of_file = self.item_of(target).map(|n| vec![n]);
         let is_web = target.contains("://");
-        let is_target = !target.contains(LINK_ENDS) && (!target.contains(' ') || of_file.is_some());
+        // A mark is on one line: who replaces it knows only where the last line begins.
+        let is_target = !target.contains(LINK_ENDS)
+            && !text[border..].contains('\n')
+            && (!target.contains(' ') || of_file.is_some());
         if !self.reads_all_forms() || is_web || !is_target {
             return None;
         }

@@ -460,6 +460,7 @@ mod tests {
             "arr[42] = 1",
             "[x] [1](https://a.b) and [the rules](docs/rules.md)",
             "[1](docs/ru",
+            "[1](b.md \"over\ntwo lines\") `[9]` x",
             "[1]: url\n[^2]: a note",
             "[unclosed",
             "a [long text in brackets that is none of the forms] b",
