@@ -160,7 +160,7 @@ pub struct Analysis {
     pub reply: Option<String>,
     /// How to search instead, where small talk is assumed rather than plain.
     pub search_hint: Option<String>,
-    /// What decided the route, the most important first; of a model the reason that it gave.
+    /// What decided the route, the most important first; nothing where a model planned.
     pub because: Vec<Cue>,
     /// Why a model took its route, in its own words.
     pub reason: Option<String>,

@@ -135,11 +135,15 @@ fn bounded(
         return kept;
     }
     let (dropped, count) = (given.len() - kept.len(), given.len());
-    let message = format!("{dropped} of {count} {name} of the analysis dropped: endless");
-    warnings.push(Caveat::new("analysis_endless", message));
     // A part that is missing would make the others another question.
-    let is_whole = name != "sub_questions";
-    if is_whole { kept } else { Vec::new() }
+    let (kept, left_out) = match name {
+        "sub_questions" => (Vec::new(), "the question is taken whole"),
+        _ => (kept, "they are left out"),
+    };
+    let message =
+        format!("{dropped} of {count} {name} of the analysis are too long or too many: {left_out}");
+    warnings.push(Caveat::new("analysis_endless", message));
+    kept
 }
 
 /// A text that says something.
@@ -183,7 +187,7 @@ pub fn check_small_talk(analysis: &mut Analysis, offline: Option<Analysis>) {
     plan.complexity = Complexity::Simple;
     analysis.reply = None;
     // It is the reason for another route.
-    analysis.because.clear();
+    analysis.reason = None;
     let why = contradiction.map_or("it reads like a question about the knowledge base", |it| {
         it.1
     });
@@ -251,7 +255,7 @@ mod tests {
     /// The reply to small talk and the reason of the route, in words that say something.
     #[test]
     fn r02_chitchat_carries_its_reply_and_every_route_its_reason() {
-        for (reply, text, because) in [
+        for (reply, text, reason) in [
             (
                 r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": " Hello! ", "reason": "a greeting"}"#,
                 Some("Hello!"),
@@ -277,8 +281,7 @@ mod tests {
         ] {
             let analysis = read(reply);
             assert_eq!(analysis.reply.as_deref(), text, "{reply}");
-            let reason = analysis.because.first().map(|cue| cue.cue.as_str());
-            assert_eq!(reason, because, "{reply}");
+            assert_eq!(analysis.reason.as_deref(), reason, "{reply}");
             assert_eq!(analysis.warnings, [], "{reply}");
         }
     }
@@ -345,8 +348,8 @@ mod tests {
         assert_eq!(cut.plan.sub_questions, [""; 0]);
         assert_eq!(cut.plan.grep_keywords, ["kept"]);
         let told = [
-            "1 of 2 sub_questions of the analysis dropped: endless",
-            "1 of 2 grep_keywords of the analysis dropped: endless",
+            "1 of 2 sub_questions of the analysis are too long or too many: the question is taken whole",
+            "1 of 2 grep_keywords of the analysis are too long or too many: they are left out",
         ];
         assert_eq!(messages(&cut.warnings), told);
     }
@@ -411,7 +414,7 @@ mod tests {
                 continue;
             };
             assert_eq!(settled.plan.complexity, Complexity::Simple, "{why}");
-            assert_eq!((&settled.reply, &settled.because[..]), (&None, &[][..]));
+            assert_eq!((settled.reply, settled.reason), (None, None));
             let has_tools = second.is_some() || !analysis.plan.suggested_tools.is_empty();
             assert_eq!(settled.plan.suggested_tools.is_empty(), !has_tools);
             let message =
