@@ -12,7 +12,7 @@ use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 
 use super::address::Address;
-use super::body::{Body, SILENT, UNFINISHED, words_of_error};
+use super::body::{Body, SILENT, words_of_error};
 use super::chat::ChatReply;
 use super::embeddings;
 use super::fault::{Failure, Purpose, Site};
@@ -150,7 +150,7 @@ impl Endpoint {
                 .await
         };
         let reply = tokio::time::timeout(silence, asking).await;
-        let reply = reply.unwrap_or_else(|_| Err(self.site.late(UNFINISHED, silence)))?;
+        let reply = reply.unwrap_or_else(|_| Err(self.site.unanswered(silence)))?;
         embeddings::vectors(&self.site, &reply, texts)
     }
 

@@ -146,6 +146,11 @@ impl Site {
         self.failure(FailureKind::Unreachable, fault, &how, next)
     }
 
+    /// The whole of an exchange took longer than that, whether or not anything came.
+    pub fn unanswered(&self, waited: Duration) -> Failure {
+        self.late("did not answer within {}", waited)
+    }
+
     /// The reply ended before it was complete.
     pub fn cut_off(&self) -> Failure {
         let what = "ended a reply in the middle";

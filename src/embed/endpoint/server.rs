@@ -142,7 +142,9 @@ impl EmbeddingServer {
             silence: LISTING,
             waits: &CallWaits::default(),
         };
-        let listed = self.endpoint.models(&context).await;
+        // Who asks for the model's name blocks until it is known.
+        let listed = tokio::time::timeout(LISTING, self.endpoint.models(&context)).await;
+        let listed = listed.unwrap_or_else(|_| Err(self.endpoint.site.unanswered(LISTING)));
         let listed = listed.map_err(|failure| EmbedError(failure.trouble))?;
         let listed = listed.unwrap_or_default();
         // A name may not say what a model is for.
