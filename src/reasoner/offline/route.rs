@@ -50,14 +50,15 @@ pub fn route(
     let small_talk = talk(text);
     let usual_talk_from = table(language).small_talk_from;
     let talk_from = thresholds.chitchat.unwrap_or(usual_talk_from);
+    let is_undecided = failed.is_empty() && !wants_knowledge(question);
     let is_social = is_all_social(text, language);
     let topics = known.spoken_of.filter(|topics| {
         let is_named = topics.contains(&question.subject);
-        !is_social || is_named && !greets(question)
+        is_undecided && (!is_social || is_named && !greets(question))
     });
     let why_looked_up = topics.and_then(|topics| reason_to_search(question, topics));
     // Where something else decides, the threshold does not.
-    let may_be_talk = failed.is_empty() && !wants_knowledge(question) && why_looked_up.is_none();
+    let may_be_talk = is_undecided && why_looked_up.is_none();
     let seems_talk = may_be_talk && small_talk >= talk_from;
     let is_talk = forced.map_or(seems_talk, |it| it == Complexity::Chitchat);
     let mut because = Reasons::default();
