@@ -32,7 +32,7 @@ mod wordings;
 pub use address::{Address, Variables, is_this_machine};
 #[cfg(any(test, fuzzing))]
 pub use body::Body;
-pub use chat::{ChatEnd, ChatReply, Piece, writing_rate};
+pub use chat::{ChatEnd, ChatReply, Piece};
 pub use embeddings::mixed as mixed_lengths;
 pub use endpoint::{CallContext, Endpoint, Tables};
 pub use fault::{Failure, FailureKind, Fault, Purpose, Site};

@@ -1,3 +1,5 @@
+//! Where an endpoint is, how its key is sent, and the HTTP client for it.
+//!
 //! Redirects are not followed, because what a request carries belongs to the host that the user
 //! named. This machine is asked directly: a proxy could not reach it, and would read the key.
 
@@ -39,7 +41,7 @@ impl Variables {
     }
 }
 
-/// Who is asked, and who is complained about.
+/// Where an endpoint is, with its key and the certificates that it may have.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub(super) host: String,

@@ -124,7 +124,7 @@ impl<'a> ChatReply<'a> {
                 return Err(self.body.site.error_object(&value));
             }
             self.has_begun |= is_reply;
-            let chunk = Chunk::of(&value);
+            let chunk = Chunk::read(&value);
             self.counted = chunk.usage().or(self.counted);
             self.measured = chunk.written().or(self.measured);
             if let Some(progress) = chunk.progress() {
@@ -296,7 +296,7 @@ impl<'a> ChatReply<'a> {
 }
 
 /// How many tokens are written in a second, where that is enough to tell.
-pub fn writing_rate(tokens: u64, time: Duration) -> Option<f64> {
+fn writing_rate(tokens: u64, time: Duration) -> Option<f64> {
     let is_enough = tokens >= ENOUGH_TOKENS && time >= ENOUGH_TIME;
     is_enough.then(|| tokens as f64 / time.as_secs_f64())
 }

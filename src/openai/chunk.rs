@@ -149,8 +149,8 @@ impl From<Value> for Count {
 pub type Calls = BTreeMap<u64, (String, String)>;
 
 impl Chunk {
-    /// What can be read of some JSON.
-    pub fn of(json: &Value) -> Self {
+    /// Reads what can be read of some JSON.
+    pub fn read(json: &Value) -> Self {
         Self::deserialize(json).unwrap_or_default()
     }
 
@@ -320,7 +320,7 @@ mod tests {
             (json!({"choices": [{"delta": "g", "text": "h"}]}), "h"),
         ] {
             let shown = chunk.to_string();
-            let chunk = Chunk::of(&chunk);
+            let chunk = Chunk::read(&chunk);
             let choice = chunk.choice(&mut None);
             let said = choice.map(|choice| choice.text("")).unwrap_or_default();
             assert_eq!(said, text, "{shown}");
@@ -396,7 +396,7 @@ mod tests {
             (json!([]), None),
         ] {
             let chunk = json!({"choices": choices});
-            let read = Chunk::of(&chunk);
+            let read = Chunk::read(&chunk);
             let choice = read.choice(&mut first);
             let said = choice.map(|choice| choice.text(""));
             assert_eq!(said.as_deref(), kept, "{chunk}");
@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn thoughts_are_found_in_the_fields_of_the_server() {
         let chunk = json!({"choices": [{"delta": {"content": null, "reasoning": "hm"}}]});
-        let chunk = Chunk::of(&chunk);
+        let chunk = Chunk::read(&chunk);
         let chunk = chunk.choice(&mut None).unwrap();
         let fields = |names: &[&str]| {
             names
@@ -448,7 +448,7 @@ mod tests {
                 Some(MOST_TOKENS),
             ),
         ] {
-            let count = Chunk::of(&json!({"usage": usage})).usage().unwrap();
+            let count = Chunk::read(&json!({"usage": usage})).usage().unwrap();
             assert_eq!(
                 (count.cached_tokens, count.reasoning_tokens),
                 (cached, reasoning),
@@ -467,14 +467,14 @@ mod tests {
             done: 532,
             spent: Duration::from_secs(9),
         };
-        assert_eq!(Chunk::of(&chunk).progress(), Some(progress));
+        assert_eq!(Chunk::read(&chunk).progress(), Some(progress));
         for other in [
             json!({}),
             json!({"prompt_progress": null}),
             json!({"prompt_progress": {"total": 5}}),
             json!({"prompt_progress": {"total": -5, "processed": "x"}}),
         ] {
-            assert_eq!(Chunk::of(&other).progress(), None, "{other}");
+            assert_eq!(Chunk::read(&other).progress(), None, "{other}");
         }
     }
 }

@@ -337,7 +337,7 @@ impl Site {
         let fault = match (code, headers.and_then(retry_after)) {
             _ if !chats
                 && may_be_sent_otherwise
-                && let Some(kind) = self.wordings.minds_of_embedding(&words) =>
+                && let Some(kind) = self.wordings.embedding_kind(&words) =>
             {
                 match kind {
                     ErrorKind::TooLarge => Fault::Shrink(sizes),

@@ -117,11 +117,6 @@ impl CallWaits {
         }))
     }
 
-    /// Whether it is reported.
-    pub fn is_reported(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// A request is sent, of which nothing is read or written yet.
     pub fn restart(&self) {
         if let Some(reporter) = &self.0 {

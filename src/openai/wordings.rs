@@ -185,8 +185,8 @@ impl Wordings {
         self.first(&[kind], words).is_some()
     }
 
-    /// What a server of vectors minds that says this.
-    pub fn minds_of_embedding(&self, words: &str) -> Option<ErrorKind> {
+    /// What an error in these words, of a request for vectors, is about.
+    pub fn embedding_kind(&self, words: &str) -> Option<ErrorKind> {
         self.first(&OF_EMBEDDING, words)
     }
 

@@ -52,7 +52,7 @@ impl WaitSink {
         (Self(sink), waits)
     }
 
-    /// The same for who knows of waits and not of engines.
+    /// The channel behind it, for code that knows waits and no engine.
     pub fn sender(&self) -> &mpsc::Sender<Wait> {
         &self.0
     }

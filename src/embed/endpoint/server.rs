@@ -103,19 +103,20 @@ pub struct EmbeddingServer {
 #[derive(Debug, Clone)]
 struct Manner {
     takes_encoding: bool,
-    telling: Telling,
+    input_type: InputTypeSource,
     /// Texts that it takes at a time.
     most: usize,
 }
 
-/// What a server is told of what its texts are.
+/// Where the field comes from that says what the texts are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Telling {
-    /// What its model wants.
-    OfModel,
-    /// What the server asked to be told.
-    Asked(InputType),
-    Nothing,
+enum InputTypeSource {
+    /// The row of the model.
+    Model,
+    /// What the server asked for.
+    Server(InputType),
+    /// No such field is sent.
+    None,
 }
 
 impl EmbeddingServer {
@@ -128,7 +129,7 @@ impl EmbeddingServer {
             endpoint: endpoint.map_err(EmbedError)?,
             manner: Mutex::new(Manner {
                 takes_encoding: true,
-                telling: Telling::OfModel,
+                input_type: InputTypeSource::Model,
                 most: usize::MAX,
             }),
             refused: Mutex::default(),
@@ -275,15 +276,19 @@ impl EmbeddingServer {
     /// Whether a refusal in these words, of a request in this manner, can be met in another one, which is
     /// remembered. What another request has learned meanwhile holds for this one too.
     fn learn(&self, sent: &Manner, words: &str) -> bool {
-        let minds = self.endpoint.site.wordings.minds_of_embedding(words);
+        let kind = self.endpoint.site.wordings.embedding_kind(words);
         let mut now = self.manner.lock();
-        match minds {
+        match kind {
             Some(ErrorKind::Encoding) if sent.takes_encoding => now.takes_encoding = false,
-            Some(ErrorKind::InputType) if sent.telling != Telling::Nothing => {
-                let asked = Telling::Asked(InputType::asked_for(words));
-                if now.telling == sent.telling {
-                    let is_in_vain = sent.telling == asked;
-                    now.telling = if is_in_vain { Telling::Nothing } else { asked };
+            Some(ErrorKind::InputType) if sent.input_type != InputTypeSource::None => {
+                let asked = InputTypeSource::Server(InputType::asked_for(words));
+                if now.input_type == sent.input_type {
+                    let is_in_vain = sent.input_type == asked;
+                    now.input_type = if is_in_vain {
+                        InputTypeSource::None
+                    } else {
+                        asked
+                    };
                 }
             }
             _ => return false,
@@ -306,13 +311,13 @@ impl VectorRequest<'_> {
         if manner.takes_encoding {
             body["encoding_format"] = "float".into();
         }
-        let told = match &manner.telling {
-            Telling::OfModel => self.model.form.input_type.as_ref(),
-            Telling::Asked(input_type) => Some(input_type),
-            Telling::Nothing => None,
+        let input_type = match &manner.input_type {
+            InputTypeSource::Model => self.model.form.input_type.as_ref(),
+            InputTypeSource::Server(input_type) => Some(input_type),
+            InputTypeSource::None => None,
         };
-        if let Some(told) = told {
-            body[&told.field] = self.kind.choose(&told.query, &told.passage).into();
+        if let Some(of) = input_type {
+            body[&of.field] = self.kind.choose(&of.query, &of.passage).into();
         }
         body
     }
