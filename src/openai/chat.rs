@@ -208,9 +208,12 @@ impl<'a> ChatReply<'a> {
                     return Err(self.body.site.late(UNFINISHED, longest));
                 }
                 Err(_) if !is_over => return Err(self.body.site.late(STALLED, longest)),
-                // After the end of the reply nothing is missed.
-                Ok(Ok(None) | Err(_)) | Err(_) => {
+                // After the end of the reply nothing is missed, and half a line least of all.
+                last @ (Ok(Ok(None) | Err(_)) | Err(_)) => {
                     self.body.close();
+                    if !matches!(last, Ok(Ok(None))) {
+                        self.lines.drop_line();
+                    }
                     self.lines.end();
                     if self.lines.found.is_empty() {
                         return self.finish().map(|()| None);

@@ -73,6 +73,11 @@ impl Lines {
         self.found.clear();
     }
 
+    /// Drops the line of which only a part has come.
+    pub fn drop_line(&mut self) {
+        self.line.clear();
+    }
+
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         for byte in bytes {

@@ -456,6 +456,11 @@ fn streams_are_read_however_they_are_cut_and_wrapped() {
         answered("choices: []", [stream(format!("{verdict}{whole}"))]).shows("Hello!"),
         answered("content: null", [stream(format!("{role}{thought}{whole}"))]).shows("Hello!"),
         answered(
+            "a connection that breaks within a line after the end",
+            [cut_off(&format!("{whole}data: {{\"usage\": {{"))],
+        )
+        .shows("Hello!"),
+        answered(
             "a completion in place of a stream",
             [Act::Keep(reply("200 OK", "", completion.to_string()))],
         )
