@@ -1,4 +1,4 @@
-//! What servers that speak the same protocol spell differently.
+//! Listings of models, and the message of an error, in the shapes in which servers write them.
 
 use std::sync::LazyLock;
 

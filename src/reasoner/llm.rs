@@ -1,11 +1,12 @@
 //! Thinks with an OpenAI-compatible chat endpoint.
 //!
 //! Each job is the same three steps: `prompt` turns the job into messages, `exchange` holds the
-//! talk with the server until there is a reply, `read` makes sense of what a model wrote. Only the
-//! middle step waits or fails: `request` is what is sent and how a model is spoken to, [`crate::openai`]
-//! sends it and reads the reply, `think` tells thoughts from the answer. Prompting and reading are pure, so what models get wrong
-//! is tested by tables. What servers do differently, what stands in replies, what prompts say and what
-//! tokens cost is data in `assets/`, and users can put their own before it.
+//! talk with the server until there is a reply, `analysis`, `plan`, `grades` and `queries` make sense of
+//! what a model wrote. Only the middle step waits or fails: `request` is what is sent and how a model is
+//! spoken to, [`crate::openai`] sends it and reads the reply, `think` tells thoughts from the answer.
+//! Prompting and reading are pure, so what models get wrong is tested by tables. What servers do
+//! differently, what stands in replies, what prompts say and what tokens cost is data in `assets/`, and
+//! users can put their own before it.
 //!
 //! Nothing is spawned: a dropped future takes its connection with it, which is how a run is
 //! cancelled.

@@ -3,7 +3,8 @@
 //! A thought that is never closed at the beginning of a reply is the whole reply; one that opens
 //! later and never closes is more likely an answer *about* the mark, and is given back at the end.
 //! Where a mark closes what nothing opened, the chat template opened it: all before it is thought, and
-//! where that was shown the text at the end takes its place. A mark in code or within a sentence is spoken of, and is text.
+//! where that was shown the text at the end takes its place. A mark in code or within a sentence is
+//! spoken of, and is text.
 //!
 //! What can be told apart only with more text waits for it, so there is one reading of a reply,
 //! however it was cut.
