@@ -46,22 +46,20 @@ BEGIN
 END $$;
 
 -- Removes vectors that no space uses, and makes the index over those of a model. An index is quicker made than
--- grown, so it is made when all vectors of a first load are there; few vectors need none.
+-- grown, so it is made when all vectors of a first load are there; few vectors need none. Dropping an index keeps
+-- all searches waiting until the end, and so comes last.
 CREATE OR REPLACE FUNCTION keep_vectors(of_model int, dimensions int) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-DECLARE unused int;
+DECLARE unused int[]; one int;
 BEGIN
     PERFORM pg_advisory_xact_lock({preparing});
-    FOR unused IN
+    unused := ARRAY(
         WITH RECURSIVE models AS (SELECT min(model) AS model FROM vectors UNION ALL
             SELECT (SELECT min(v.model) FROM vectors v WHERE v.model > m.model) FROM models m
             WHERE m.model IS NOT NULL)
         SELECT m.model FROM models m WHERE m.model IS NOT NULL
-            AND NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model)
-    LOOP
-        EXECUTE format('DROP INDEX IF EXISTS vectors_of_%s', unused);
-        DELETE FROM vectors WHERE model = unused;
-    END LOOP;
+            AND NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model));
+    DELETE FROM vectors WHERE model = ANY (unused);
     IF (SELECT reltuples FROM pg_class WHERE oid = 'vectors'::regclass)
         > greatest(1000, 1.5 * (SELECT sum(chunks) FROM spaces WHERE model IS NOT NULL))
     THEN
@@ -76,5 +74,8 @@ BEGIN
             WITH (m = 16, ef_construction = 100) WHERE model = %1$s', of_model, dimensions);
         ANALYZE vectors;
     END IF;
+    FOREACH one IN ARRAY unused LOOP
+        EXECUTE format('DROP INDEX IF EXISTS vectors_of_%s', one);
+    END LOOP;
 END $$;
 REVOKE ALL ON FUNCTION analyze_words(), keep_vectors(int, int) FROM PUBLIC;
