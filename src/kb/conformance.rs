@@ -246,6 +246,28 @@ mod tests {
         assert!(large.resized(200, &cancel).is_some());
     }
 
+    #[test]
+    #[cfg_attr(
+        not(feature = "store-server-tests"),
+        ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
+    )]
+    fn a_server_knows_which_chunks_lack_a_vector_of_another_model() {
+        let (store, _) = remote_stores();
+        put(&store, &NOTES);
+        embed(&store);
+        assert_eq!(store.reader().pending_count(limits()).unwrap(), 0);
+        store.refresh("other letters", limits()).unwrap();
+        let page = store.reader().pending(None, 1000, limits()).unwrap();
+        let (_, key) = page.chunks[0];
+        let made = Letters.embed(&["kiln"]).unwrap().remove(0);
+        let mut vectors = store.begin_vectors(limits()).unwrap();
+        vectors.put_vectors(&[(key, made)], limits()).unwrap();
+        drop(vectors);
+        store.refresh("other letters", limits()).unwrap();
+        let pending = store.reader().pending_count(limits()).unwrap();
+        assert_eq!(pending, page.chunks.len() - 1);
+    }
+
     /// Notes of few words, in many lengths.
     fn many_notes() -> Vec<(String, String)> {
         let notes = (0..300).map(|n| {

@@ -23,6 +23,8 @@ pub(super) struct Commit {
     pub generation: u64,
     /// The average number of terms of a chunk that gains are reckoned with; `None` before the first.
     pub average: Option<f64>,
+    /// The number of the model whose vectors are used.
+    pub model: i32,
     /// How many numbers a vector of the model has; `None` while there are none.
     pub dimensions: Option<i32>,
 }
@@ -87,7 +89,8 @@ impl Space {
                 if self.labels.is_empty() {
                     return Err(KbError::Store(outdated));
                 }
-                tracing::warn!(%outdated, "the space is made anew");
+                // A follower asks each second until the space has its first commit.
+                tracing::debug!(%outdated, "the space is made anew");
             }
         }
         Ok(())
@@ -95,12 +98,14 @@ impl Space {
 
     /// Asks for the last commit over a connection at hand.
     pub fn refresh_by(&self, connection: &mut Connection, limits: Limits<'_>) -> Result<Commit> {
-        let values = values![self.name.clone(), self.model()];
+        let model = self.model();
+        let values = values![self.name.clone(), model];
         let rows = connection.rows(include_str!("sql/commit.sql"), values, limits)?;
         let commit = rows.first().map(|row| Commit {
             space: row.get::<_, Option<i32>>(0).unwrap_or(0),
             generation: row.get::<_, Option<i64>>(1).unwrap_or(0).cast_unsigned(),
             average: row.get(2),
+            model,
             dimensions: row.get(3),
         });
         let commit = commit.unwrap_or_default();
