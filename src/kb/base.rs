@@ -514,6 +514,12 @@ impl KnowledgeBase {
         Ok(only.map(HashSet::len))
     }
 
+    /// How many passages the `-word`s within leave out, where nothing is to be said. Blocks.
+    pub(super) fn passages_left_out(&self, within: Within<'_>) -> Result<usize, KbError> {
+        let filter = search::chunk_filter(self.reader().as_ref(), within)?;
+        Ok(filter.map_or(0, |filter| filter.without.len()))
+    }
+
     /// Whether a word occurs in no passage within, not even under another spelling. Blocks.
     pub(crate) fn is_absent(&self, word: &str, within: Within<'_>) -> Result<bool, KbError> {
         self.filtered(within, |reader, within| {

@@ -135,19 +135,15 @@ impl Scope {
                 ));
                 continue;
             }
-            for words in &phrase_filter.without {
-                let held = base
-                    .reader()
-                    .chunks_with(&words.terms(), Within::all(cancel))?;
-                let remark = if held.is_empty() {
+            if !phrase_filter.without.is_empty() {
+                let within = Within::all(cancel).saying(&phrase_filter);
+                let left_out = base.passages_left_out(within)?;
+                let remark = if left_out == 0 {
                     format!("{written} leaves out nothing: no passage holds it")
                 } else {
                     // A `-word` may be meant as a word, so that it is always told.
                     let all = plural(base.status().chunks, "passage");
-                    format!(
-                        "{written} leaves out {} of {all}, which hold it",
-                        held.len()
-                    )
+                    format!("{written} leaves out {left_out} of {all}, which hold it")
                 };
                 remarks.push(remark);
             }

@@ -249,6 +249,10 @@ fn ui_filters_that_leave_nothing_are_named_and_odd_ones_are_said() {
             "what is the rent -draft",
             "-draft leaves out 1 of 5 passages",
         ),
+        (
+            "what is the rent -\"blue green\"",
+            "-\"blue green\" leaves out 1 of 5 passages",
+        ),
         ("the rent \"in the\"", "\"in the\" has no effect"),
     ] {
         for args in [&["ask", "--route", "simple"][..], &["search"]] {
