@@ -187,12 +187,31 @@ pub(super) async fn off_thread<T: Send + 'static>(
 fn keys(settings: &Settings) -> Vec<String> {
     let llm = settings.llm.iter().filter_map(|at| at.api_key.as_ref());
     let embedding = settings.embedding.iter();
+    let store = settings.store.iter();
     let mut keys: Vec<String> = llm
         .chain(embedding.filter_map(|at| at.api_key.as_ref()))
+        .chain(store.filter_map(|at| at.password.as_ref()))
+        .chain(settings.otlp_headers.iter().map(|(_, value)| value))
         .map(|key| key.expose_secret().to_owned())
         .filter(|key| key.len() >= SHORTEST_KEY)
         .collect();
     // One may begin with the other, and its rest must not be left standing.
     keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Environment, Overrides};
+
+    #[test]
+    fn trust_the_headers_of_the_collector_are_keys_too() {
+        let environment = Environment::from_pairs([
+            ("KB_AGENT_OTLP_ENDPOINT", "http://localhost:4318"),
+            ("KB_AGENT_OTLP_HEADERS", "authorization=Basic c2VjcmV0"),
+        ]);
+        let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
+        assert_eq!(keys(&settings), ["Basic c2VjcmV0"]);
+    }
 }

@@ -16,6 +16,8 @@ use crate::kb::RECOGNITION_PROGRAMS;
 use crate::text::Trouble;
 
 const MEGABYTE: u64 = 1 << 20;
+/// How long a disk or a program may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where things are kept.
 pub(super) async fn check(settings: &Settings, report: &mut Report<'_>) {
@@ -120,8 +122,6 @@ fn mode(path: &Path) -> u32 {
 /// Bytes that users may fill. A network disk that is away never answers, and is not waited for.
 #[cfg(unix)]
 fn free(path: &Path) -> Option<u64> {
-    use std::{sync::mpsc, thread, time::Duration};
-    const PATIENCE: Duration = Duration::from_secs(2);
     let (sender, receiver) = mpsc::sync_channel(1);
     let path = path.to_owned();
     thread::spawn(move || sender.send(rustix::fs::statvfs(&path)));
@@ -168,9 +168,6 @@ pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
         ),
     });
 }
-
-/// How long a program may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Which of the languages, written as `deu+eng`, tesseract does not list; none where it lists nothing in time.
 fn missing_languages(languages: &str) -> Vec<&str> {

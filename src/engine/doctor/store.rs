@@ -69,17 +69,12 @@ fn spaces(state: &StoreState, only_reads: bool) -> Check {
     });
     let spaces = spaces.collect::<Vec<_>>().join("; ");
     let is_there = |name: &String| state.spaces.iter().any(|space| space.name == *name);
-    let others = state.of_other_versions.iter();
+    let older = &state.of_other_versions;
+    let is_older = |name: &String| older.iter().any(|(other, _)| other == name);
+    let others = older.iter();
     let others: Vec<String> = others.map(|(name, _)| one_line(name, 100)).collect();
-    if !others.is_empty() {
-        return Check::note(
-            "spaces",
-            format!("of another version of kb-agent: {}", others.join(", ")),
-            "run kb-agent store push again where their files are; kb-agent store status lists all spaces",
-        );
-    }
     match &state.space {
-        Some(named) if only_reads && !is_there(named) => {
+        Some(named) if only_reads && !is_there(named) && !is_older(named) => {
             let known = match spaces.as_str() {
                 "" => "there is none yet".to_owned(),
                 spaces => format!("there are: {spaces}"),
@@ -88,7 +83,42 @@ fn spaces(state: &StoreState, only_reads: bool) -> Check {
             let next = "see to `space=` in KB_AGENT_STORE_URL, or run kb-agent index --kb PATH where the files are";
             Check::broken("spaces", Trouble::new(line, next))
         }
+        _ if !others.is_empty() => Check::note(
+            "spaces",
+            format!("of another version of kb-agent: {}", others.join(", ")),
+            "run kb-agent store push again where their files are; kb-agent store status lists all spaces",
+        ),
         _ if spaces.is_empty() => Check::note("spaces", "none yet", "kb-agent index makes one"),
         _ => Check::ok("spaces", spaces),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::Status;
+    use super::*;
+
+    #[test]
+    fn a_space_that_is_nowhere_is_broken_though_others_are_of_another_version() {
+        let state = |named: &str| StoreState {
+            address: "postgres://kb@db/kb".to_owned(),
+            space: Some(named.to_owned()),
+            server: "18.1".to_owned(),
+            vector: Some("0.8.1".to_owned()),
+            is_encrypted: true,
+            lag_ms: None,
+            is_prepared: true,
+            may_write: false,
+            spaces: Vec::new(),
+            of_other_versions: vec![("team".to_owned(), "kb_v6_1".to_owned())],
+        };
+        assert_eq!(spaces(&state("teem"), true).status, Status::Broken);
+        let older = spaces(&state("team"), true);
+        assert_eq!(older.status, Status::Note);
+        assert!(
+            older.detail.contains("of another version"),
+            "{}",
+            older.detail
+        );
     }
 }
