@@ -183,7 +183,7 @@ pub(super) async fn read_documents(
 ) {
     let settings = Arc::new(settings);
     let opened: Arc<Mutex<Option<DocumentReader>>> = Arc::default();
-    let mut documents = Latest::new(&updates);
+    let [mut documents, mut kept_settings] = [(); 2].map(|()| Latest::new(&updates));
     while let Some(command) = commands.recv().await {
         match command {
             Command::ReadDocument { source, line } => {
@@ -214,12 +214,13 @@ pub(super) async fn read_documents(
             }
             Command::KeepSettings(kept) => {
                 let settings = Arc::clone(&settings);
-                documents.start(move |_| keep_settings(settings.config_dir.as_deref(), &kept));
+                kept_settings.start(move |_| keep_settings(settings.config_dir.as_deref(), &kept));
             }
             _ => {}
         }
     }
     documents.end().await;
+    kept_settings.end().await;
 }
 
 /// Writes settings to the user's own `.env`, and says so.
