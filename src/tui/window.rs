@@ -480,8 +480,8 @@ impl PaletteRow {
 pub struct Slider {
     /// What it is called.
     pub title: &'static str,
-    /// The setting that it stands for, where there is one.
-    pub setting: Option<&'static str>,
+    /// The setting that it stands for.
+    pub setting: &'static str,
     ends: (u32, u32),
     is_share: bool,
     value: fn(&RoutingLimits) -> Option<f64>,
@@ -491,19 +491,19 @@ pub struct Slider {
 /// All sliders from top to bottom.
 #[rustfmt::skip]
 pub static SLIDERS: [Slider; 7] = [
-    Slider { title: "small talk from ≥", setting: Some("KB_AGENT_CHITCHAT_THRESHOLD"), ends: (1, 100), is_share: true,
+    Slider { title: "small talk from ≥", setting: "KB_AGENT_CHITCHAT_THRESHOLD", ends: (1, 100), is_share: true,
         value: |limits| limits.router.chitchat, set: |limits, value| limits.router.chitchat = Some(value) },
-    Slider { title: "complex from ≥", setting: Some("KB_AGENT_COMPLEX_THRESHOLD"), ends: (1, 100), is_share: true,
+    Slider { title: "complex from ≥", setting: "KB_AGENT_COMPLEX_THRESHOLD", ends: (1, 100), is_share: true,
         value: |limits| limits.router.complex, set: |limits, value| limits.router.complex = Some(value) },
-    Slider { title: "keep passages ≥", setting: None, ends: (0, 100), is_share: true,
+    Slider { title: "keep passages ≥", setting: "KB_AGENT_KEEP_FROM", ends: (0, 100), is_share: true,
         value: |limits| Some(limits.thresholds.keep_from), set: |limits, value| limits.thresholds.keep_from = value },
-    Slider { title: "answer if average ≥", setting: None, ends: (0, 100), is_share: true,
+    Slider { title: "answer if average ≥", setting: "KB_AGENT_SUFFICIENT_FROM", ends: (0, 100), is_share: true,
         value: |limits| Some(limits.thresholds.sufficient_from), set: |limits, value| limits.thresholds.sufficient_from = value },
-    Slider { title: "trust vectors ≥", setting: Some("KB_AGENT_VECTOR_SCORE_THRESHOLD"), ends: (0, 100), is_share: true,
+    Slider { title: "trust vectors ≥", setting: "KB_AGENT_VECTOR_SCORE_THRESHOLD", ends: (0, 100), is_share: true,
         value: |limits| Some(limits.vector_score_threshold), set: |limits, value| limits.vector_score_threshold = value },
-    Slider { title: "skip grading up to", setting: Some("KB_AGENT_AUTO_APPROVE_MAX_ITEMS"), ends: (0, 100), is_share: false,
+    Slider { title: "skip grading up to", setting: "KB_AGENT_AUTO_APPROVE_MAX_ITEMS", ends: (0, 100), is_share: false,
         value: |limits| Some(limits.auto_approve_max_items as f64), set: |limits, value| limits.auto_approve_max_items = value as usize },
-    Slider { title: "max gradings", setting: Some("KB_AGENT_MAX_ITERATIONS"), ends: (1, 10), is_share: false,
+    Slider { title: "max gradings", setting: "KB_AGENT_MAX_ITERATIONS", ends: (1, 10), is_share: false,
         value: |limits| Some(f64::from(limits.max_iterations)), set: |limits, value| limits.max_iterations = value as u32 },
 ];
 
@@ -581,10 +581,10 @@ impl Sliders {
 
     /// The settings of those that were moved, with their values.
     pub fn settings(&self) -> Vec<(String, String)> {
-        let settings = self.moved().filter_map(|(slider, value)| {
-            Some((slider.setting?.to_owned(), slider.value_text(value)))
-        });
-        settings.collect()
+        let settings = self.moved();
+        settings
+            .map(|(slider, value)| (slider.setting.to_owned(), slider.value_text(value)))
+            .collect()
     }
 
     /// The limits that they stand for, over those that the run kept to.

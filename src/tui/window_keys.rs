@@ -190,14 +190,14 @@ fn unfold(model: &mut Model) {
     }
 }
 
-/// The limits that were moved become settings, as far as there are settings for them.
+/// The limits that were moved become settings.
 fn keep_settings(model: &mut Model) -> Option<Effect> {
     let Some(Overlay::WhatIf(sliders)) = model.shown_overlay() else {
         return None;
     };
     let settings = sliders.settings();
     if settings.is_empty() {
-        model.inform("Nothing to keep: no limit that is a setting was moved.");
+        model.inform("Nothing to keep: no limit was moved.");
         return None;
     }
     Some(Effect::Send(Command::KeepSettings(settings)))

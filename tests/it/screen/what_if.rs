@@ -151,12 +151,15 @@ fn what_if_moves_the_thresholds_of_the_router_and_keeps_what_was_moved() {
     shown(&mut screen, "P(chitchat) 0.30 → complex");
     shown(&mut screen, "Another way: complex instead of simple");
     shown(&mut screen, "1 of 1 run here would have gone another way.");
-    // A limit that is no setting stays what it was.
     strike(&mut screen, "<Down><Right>");
-    let kept = ("KB_AGENT_COMPLEX_THRESHOLD".to_owned(), "0.40".to_owned());
+    let kept = [
+        ("KB_AGENT_COMPLEX_THRESHOLD", "0.40"),
+        ("KB_AGENT_KEEP_FROM", "0.31"),
+    ];
+    let kept = kept.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(
         tap(&mut screen, KeyCode::Char('s')),
-        [Effect::Send(Command::KeepSettings(vec![kept]))]
+        [Effect::Send(Command::KeepSettings(kept.to_vec()))]
     );
     // Small talk comes before all else.
     strike(&mut screen, "<Up><Up>");
