@@ -44,7 +44,7 @@ pub async fn examine(survey: &Survey, send: &mut dyn FnMut(ExaminationProgress))
     report.area = "traces";
     check_traces(settings, report).await;
     report.area = "files";
-    storage::check_formats(settings, report);
+    storage::check_formats(settings, report).await;
     report.area = "storage";
     storage::check(settings, report).await;
 }

@@ -143,7 +143,7 @@ pub(super) fn megabytes(bytes: u64) -> String {
 }
 
 /// Which files are read, and whether the text of scans and pictures is recognised.
-pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
+pub(super) async fn check_formats(settings: &Settings, report: &mut Report<'_>) {
     const SCANS: &str = "text of scans and pictures";
     let read = FILE_FORMATS.iter().filter(|format| format.is_read());
     let names: Vec<&str> = read.map(|format| format.name).collect();
@@ -153,14 +153,18 @@ pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
     report.add(match (&settings.ocr, missing.as_slice()) {
         (None, []) => Check::ok(SCANS, "not recognised: KB_AGENT_OCR=1 turns it on"),
         (None, _) => Check::ok(SCANS, "not recognised"),
-        (Some(languages), []) => match missing_languages(languages).as_slice() {
-            [] => Check::ok(SCANS, "recognised"),
-            missing => Check::note(
-                SCANS,
-                format!("tesseract has no data of {}", missing.join(" and ")),
-                "install the language, or leave it out of KB_AGENT_OCR; 'tesseract --list-langs' lists those there are",
-            ),
-        },
+        (Some(languages), []) => {
+            let languages = languages.clone();
+            let looking = off_thread(move |_| Ok(missing_languages(&languages)));
+            match looking.await.unwrap_or_default().as_slice() {
+                [] => Check::ok(SCANS, "recognised"),
+                missing => Check::note(
+                    SCANS,
+                    format!("tesseract has no data of {}", missing.join(" and ")),
+                    "install the language, or leave it out of KB_AGENT_OCR; 'tesseract --list-langs' lists those there are",
+                ),
+            }
+        }
         (Some(_), missing) => Check::note(
             SCANS,
             format!("{} is not installed", missing.join(" and ")),
@@ -170,7 +174,7 @@ pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
 }
 
 /// Which of the languages, written as `deu+eng`, tesseract does not list; none where it lists nothing in time.
-fn missing_languages(languages: &str) -> Vec<&str> {
+fn missing_languages(languages: &str) -> Vec<String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     // A program that hangs is not waited for.
     thread::spawn(move || {
@@ -185,7 +189,7 @@ fn missing_languages(languages: &str) -> Vec<&str> {
     let listed = String::from_utf8_lossy(&listed.stdout);
     let is_missing = |name: &&str| !name.is_empty() && !listed.lines().any(|line| line == *name);
     let wanted = languages.split('+').filter(|_| !listed.is_empty());
-    wanted.filter(is_missing).collect()
+    wanted.filter(is_missing).map(str::to_owned).collect()
 }
 
 /// Whether a folder of `PATH` holds a file of that name.
