@@ -514,7 +514,7 @@ impl KnowledgeBase {
         Ok(only.map(HashSet::len))
     }
 
-    /// How many passages the `-word`s within leave out, where nothing is to be said. Blocks.
+    /// How many passages the `-word`s of these limits leave out; 0 beside words in quotes, which bound more. Blocks.
     pub(super) fn passages_left_out(&self, within: Within<'_>) -> Result<usize, KbError> {
         let filter = search::chunk_filter(self.reader().as_ref(), within)?;
         Ok(filter.map_or(0, |filter| filter.without.len()))
