@@ -22,6 +22,12 @@ impl SettingError {
         }
     }
 
+    /// The same of the variable that was read in the place of `name`.
+    pub(super) fn renamed(self, name: &str, other: &str) -> Self {
+        let next = self.next.replace(name, other);
+        Self::new(other, self.line.replace(name, other), next)
+    }
+
     /// The variable whose value cannot be used.
     pub fn variable(&self) -> Option<&str> {
         (!self.variable.is_empty()).then_some(self.variable.as_str())

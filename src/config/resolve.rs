@@ -69,12 +69,16 @@ impl Settings {
                 Unset::As(other) if is_needed => environment.get(other),
                 _ => None,
             };
+            let is_other = environment.get(one.name).is_none();
             let value = environment.get(one.name).or(other);
             // Nothing is asked that the file is for.
             let value = value.filter(|_| is_needed || !matches!(one.kind, Kind::Certificates(_)));
             match value.map(|value| one.read(value, environment, &mut made)) {
                 Some(Ok(())) => continue,
-                Some(Err(error)) => refused.push(error),
+                Some(Err(error)) => refused.push(match one.unset {
+                    Unset::As(other) if is_other => error.renamed(one.name, other),
+                    _ => error,
+                }),
                 None => {}
             }
             if let Unset::To(default) = one.unset
@@ -269,6 +273,15 @@ mod tests {
             let line = refused(name, value);
             assert!(line.contains(name) && !line.contains("s3cret"), "{line}");
         }
+    }
+
+    #[test]
+    fn r26_headers_of_other_programs_are_refused_by_their_own_name() {
+        let endpoint = ("KB_AGENT_OTLP_ENDPOINT", "http://127.0.0.1:1");
+        let with = |headers| resolved(&[endpoint, ("OTEL_EXPORTER_OTLP_HEADERS", headers)]);
+        assert_eq!(with("a=b,").unwrap().otlp_headers.len(), 1);
+        let line = with("a b").unwrap_err().to_string();
+        assert!(line.starts_with("OTEL_EXPORTER_OTLP_HEADERS "), "{line}");
     }
 
     #[test]

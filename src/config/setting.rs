@@ -213,10 +213,10 @@ impl Kind {
                 let is_secret = text.len() >= *least && text.bytes().all(|b| b.is_ascii_graphic());
                 set(settings, is_secret.then_some(text)?.into());
             }
-            Self::Headers(set) => set(
-                settings,
-                text.split(',').map(header).collect::<Option<_>>()?,
-            ),
+            Self::Headers(set) => {
+                let headers = text.split(',').filter(|one| !one.trim().is_empty());
+                set(settings, headers.map(header).collect::<Option<_>>()?);
+            }
             Self::Certificates(set) => set(settings, read_certificates(Path::new(text)).ok()?),
             Self::Theme(set) => {
                 let is_there = is_theme(text, environment.config_dir().as_deref());

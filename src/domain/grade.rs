@@ -7,8 +7,7 @@ pub const KEEP_FROM: f64 = 0.3;
 /// An average from here on is enough to answer (R20).
 pub const SUFFICIENT_FROM: f64 = 0.7;
 
-/// What grades are held against. They are the same in every run; asking what other ones would have
-/// led to is the only reason to name them.
+/// What grades are held against.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GradeThresholds {

@@ -554,7 +554,9 @@ impl RunTrace {
             let is_call = |span: &Span| {
                 span.parent_span_id == parent && span.kind == i32::from(SpanKind::Client)
             };
-            if let Some(call) = self.spans.iter().rposition(is_call) {
+            let last = self.spans.iter().rposition(is_call);
+            // A run that was cancelled says nothing of the call before.
+            if let Some(call) = last.filter(|_| *outcome == Outcome::Failed) {
                 self.fail(call, why, kind);
             }
         }

@@ -91,9 +91,10 @@ impl ModelTable {
 impl InputType {
     /// The names that a server gives the two kinds of text, read from its error.
     pub fn asked_for(said: &str) -> Self {
+        let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
         let (query, passage) = if said.contains("search_document") {
             ("search_query", "search_document")
-        } else if said.contains("document") {
+        } else if words.any(|word| word == "document") {
             ("query", "document")
         } else {
             ("query", "passage")

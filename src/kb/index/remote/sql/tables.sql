@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS vectors (
     model int, key bytea, v halfvec NOT NULL, scale real NOT NULL, PRIMARY KEY (model, key));
 
 CREATE OR REPLACE FUNCTION analyze_words() RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
 BEGIN
     PERFORM gin_clean_pending_list('chunks_terms');
     ANALYZE documents, chunks, terms;
@@ -47,10 +47,12 @@ END $$;
 
 -- Removes vectors that no space uses, and makes the index over those of a model. An index is quicker made than
 -- grown, so it is made when all vectors of a first load are there; few vectors need none. Dropping an index keeps
--- all searches waiting until the end, and so comes last.
+-- all searches waiting until the end, and so comes last. Nothing is looked up where others may make functions: the
+-- schema of pgvector is not on the path.
 CREATE OR REPLACE FUNCTION keep_vectors(of_model int, dimensions int) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-DECLARE unused int[]; one int;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+DECLARE unused int[]; one int; of_vector name := (SELECT n.nspname FROM pg_extension e
+    JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector');
 BEGIN
     PERFORM pg_advisory_xact_lock({preparing});
     unused := ARRAY(
@@ -70,8 +72,9 @@ BEGIN
     IF dimensions <= 4000 AND to_regclass(format('vectors_of_%s', of_model)) IS NULL
         AND EXISTS (SELECT FROM vectors WHERE model = of_model OFFSET 10000)
     THEN
-        EXECUTE format('CREATE INDEX vectors_of_%1$s ON vectors USING hnsw ((v::halfvec(%2$s)) halfvec_cosine_ops)
-            WITH (m = 16, ef_construction = 100) WHERE model = %1$s', of_model, dimensions);
+        EXECUTE format('CREATE INDEX vectors_of_%1$s ON vectors USING hnsw
+            ((v::%3$I.halfvec(%2$s)) %3$I.halfvec_cosine_ops)
+            WITH (m = 16, ef_construction = 100) WHERE model = %1$s', of_model, dimensions, of_vector);
         ANALYZE vectors;
     END IF;
     FOREACH one IN ARRAY unused LOOP
