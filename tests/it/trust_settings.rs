@@ -221,7 +221,7 @@ fn trust_no_key_goes_unencrypted_to_another_machine() {
         .unwrap();
     refused(
         &headers,
-        &["KB_AGENT_OTLP_HEADERS would go unencrypted to gpu.invalid"],
+        &["OTEL_EXPORTER_OTLP_HEADERS would go unencrypted to gpu.invalid"],
     );
     for (what, ending) in [("LLM", "hello"), ("EMBEDDING", "what is alpha?")] {
         let command = |url: &str| {

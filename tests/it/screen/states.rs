@@ -60,7 +60,9 @@ const STATES: [State; 19] = [
     ("what if", |screen| {
         in_pane(screen, runs::complex(), '2');
         tap(screen, KeyCode::Char('w'));
-        tap(screen, KeyCode::Down);
+        for _ in 0..3 {
+            tap(screen, KeyCode::Down);
+        }
         press(screen, KeyCode::Left, KeyModifiers::SHIFT);
     }),
     ("compare", |screen| {
