@@ -1,7 +1,7 @@
 //! What is set to no effect: names that are no setting, and settings that do nothing as things are.
 
 use super::environment::{ENV, Environment, Origin, Overrides, PREFIX};
-use super::setting::{Setting, shown};
+use super::setting::{Setting, shorten_value};
 use super::table::{LLM_BASE_URL, setting, settings};
 use crate::text::{nearest, one_line, plural};
 
@@ -104,13 +104,13 @@ pub(super) fn outvoted(name: &str, environment: &Environment) -> Option<Ineffect
     let file = environment.overridden_by(name)?;
     let winner = match environment.origin(name) {
         Origin::Environment => "the environment".to_owned(),
-        file => shown(&file.to_string()),
+        file => shorten_value(&file.to_string()),
     };
     Some(IneffectiveSetting {
         name: name.to_owned(),
         line: format!(
             "{name} is set without effect in {}: {winner} wins over it",
-            shown(&file.to_string())
+            shorten_value(&file.to_string())
         ),
         next: "nothing, if the value in effect is what you want".to_owned(),
     })
@@ -130,12 +130,12 @@ pub fn ignored(environment: &Environment, overrides: &Overrides) -> Option<Ineff
     let own = environment.config_dir().map(|folder| folder.join(ENV));
     let own = own.map_or_else(
         || "your own .env".to_owned(),
-        |path| shown(&path.to_string_lossy()),
+        |path| shorten_value(&path.to_string_lossy()),
     );
     Some(IneffectiveSetting {
         line: format!(
             "{} sets {name} without effect: only settings of the screen and of routing count there",
-            shown(&file.to_string())
+            shorten_value(&file.to_string())
         ),
         next: format!(
             "put {them} into {own} or the environment, or give that file with --env-file"

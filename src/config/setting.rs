@@ -340,14 +340,14 @@ impl Setting {
                 format!("[masked, {} characters]", value.chars().count())
             }
             Kind::Store(_) if !value.contains("://") => "[masked]".to_owned(),
-            Kind::Address(_) | Kind::Store(_) => shown(&without_secrets(value)),
-            _ => shown(value),
+            Kind::Address(_) | Kind::Store(_) => shorten_value(&without_secrets(value)),
+            _ => shorten_value(value),
         }
     }
 }
 
 /// A value on one line.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn shorten_value(text: &str) -> String {
     /// A value is shown up to this length.
     const SHOWN_CHARS: usize = 300;
     one_line(text, SHOWN_CHARS)

@@ -8,7 +8,7 @@ use super::environment::{CONFIG_DIR, DATA_DIR, Environment, LOG, Origin, Overrid
 use super::error::SettingError;
 use super::ineffective::{IneffectiveSetting, idle, ignored, outvoted, unknown};
 use super::resolve::no_home;
-use super::setting::{Setting, Unset, shown};
+use super::setting::{Setting, Unset, shorten_value};
 use super::settings::Settings;
 use super::table::{AUDIT_LOG, settings};
 
@@ -83,7 +83,7 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
         listed,
         files: environment
             .files()
-            .map(|file| shown(&file.to_string_lossy()))
+            .map(|file| shorten_value(&file.to_string_lossy()))
             .collect(),
     }
 }
@@ -92,18 +92,18 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
 fn resolved_path(name: &str, settings: &Settings) -> Option<String> {
     let path = match name {
         SOURCE => return joined_paths(settings),
-        LOG => return Some(shown(&settings.log_filter)),
+        LOG => return Some(shorten_value(&settings.log_filter)),
         DATA_DIR => &settings.data_dir,
         CONFIG_DIR => settings.config_dir.as_ref()?,
         AUDIT_LOG => &settings.audit_log,
         _ => return None,
     };
-    Some(shown(&path.to_string_lossy()))
+    Some(shorten_value(&path.to_string_lossy()))
 }
 
 fn joined_paths(settings: &Settings) -> Option<String> {
     let paths = std::env::join_paths(&settings.sources).ok()?;
-    (!paths.is_empty()).then(|| shown(&paths.to_string_lossy()))
+    (!paths.is_empty()).then(|| shorten_value(&paths.to_string_lossy()))
 }
 
 #[cfg(test)]

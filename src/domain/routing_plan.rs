@@ -64,7 +64,7 @@ impl Cue {
     }
 
     /// A word of the question, or a doubt, with its weight.
-    pub fn weighed(cue: String, weight: f64) -> Self {
+    pub fn with_weight(cue: String, weight: f64) -> Self {
         Self {
             cue,
             weight: Some(weight),

@@ -300,7 +300,7 @@ impl ChosenModels {
                         .to_owned(),
                 );
             }
-            Some(name) if is_built_in => Some(ListedModel::named(name)),
+            Some(name) if is_built_in => Some(ListedModel::from_name(name)),
             Some(name) => Some(self.find(name).await?),
             None => None,
         };
@@ -321,7 +321,7 @@ impl ChosenModels {
         }
         let host = self.endpoint.host().to_owned();
         let Some(listed) = self.ask().await? else {
-            return Ok(ListedModel::named(name));
+            return Ok(ListedModel::from_name(name));
         };
         match listed.iter().find(|model| is_called(&model.name, name)) {
             Some(model) if chats(model) => Ok(ListedModel {

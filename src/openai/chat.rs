@@ -126,7 +126,7 @@ impl<'a> ChatReply<'a> {
             self.has_begun |= is_reply;
             let chunk = Chunk::read(&value);
             self.counted = chunk.usage().or(self.counted);
-            self.measured = chunk.written().or(self.measured);
+            self.measured = chunk.measured_speed().or(self.measured);
             if let Some(progress) = chunk.progress() {
                 self.note_progress(progress);
             }
@@ -156,7 +156,7 @@ impl<'a> ChatReply<'a> {
     }
 
     /// About how many tokens the model has written, thoughts too.
-    pub fn written(&self) -> usize {
+    pub fn count_tokens(&self) -> usize {
         estimate(&self.said) + estimate(&self.thoughts)
     }
 
@@ -173,7 +173,7 @@ impl<'a> ChatReply<'a> {
         let timed = || {
             let (begun, first, last) = self.pieces?;
             let counted = self.counted.and_then(|counted| counted.completion_tokens);
-            let tokens = counted.unwrap_or(self.written() as u64);
+            let tokens = counted.unwrap_or(self.count_tokens() as u64);
             writing_rate(tokens.saturating_sub(first as u64), last - begun)
         };
         measured.or_else(timed)

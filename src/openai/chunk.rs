@@ -190,7 +190,7 @@ impl Chunk {
     }
 
     /// How many tokens were written and in which time, where the server has measured it.
-    pub fn written(&self) -> Option<(u64, Duration)> {
+    pub fn measured_speed(&self) -> Option<(u64, Duration)> {
         let timings = self.timings.0.as_ref()?;
         let seconds = timings.predicted_ms.max(0.0) / 1000.0;
         Some((

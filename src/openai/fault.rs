@@ -86,7 +86,7 @@ impl Failure {
 
     /// The same once nothing is left to try, after that many requests.
     #[must_use]
-    pub fn after(mut self, asked: u32) -> Self {
+    pub fn told_after(mut self, asked: u32) -> Self {
         // Where no connection was made, nothing was asked.
         if asked > 1 && self.fault != Fault::Reconnect {
             let asked_often = |what: &str| format!("{what} (asked {asked} times)");

@@ -32,7 +32,7 @@ pub struct ListedModel {
 
 impl ListedModel {
     /// A model that chats of which only the name is known.
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             purpose: ModelUse::Chat,

@@ -115,13 +115,13 @@ impl EndpointReasoner {
         let exchange = Arc::new(ChatExchange::new(&settings, overrides)?);
         let own_models = ModelJob::ALL.into_iter().filter_map(|job| {
             let model = settings.jobs.settings_for(job).model.as_deref();
-            model.map(|model| (job.node(), ListedModel::named(model)))
+            model.map(|model| (job.node(), ListedModel::from_name(model)))
         });
         let own_models = own_models.collect();
         let named = settings.model.as_deref().map(str::trim);
         let named = named
             .filter(|model| !model.is_empty())
-            .map(ListedModel::named);
+            .map(ListedModel::from_name);
         Ok(Self {
             exchange,
             prompts,
@@ -263,7 +263,7 @@ impl EndpointReasoner {
     async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&ListedModel, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
             let Some(listed) = self.exchange.models(waits, true).await? else {
-                return Ok(ListedModel::named(UNNAMED_MODEL));
+                return Ok(ListedModel::from_name(UNNAMED_MODEL));
             };
             let mut listed = listed.into_iter();
             let model = listed.find(|model| model.purpose == ModelUse::Chat);

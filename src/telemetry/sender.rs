@@ -73,7 +73,10 @@ impl TraceSender {
         Ok(Self {
             client: address.client()?,
             url: address.url(below),
-            headers: headers.iter().filter_map(header).collect(),
+            headers: headers
+                .iter()
+                .filter_map(|(name, value)| header(name, value))
+                .collect(),
             form,
             runtime: Handle::current(),
             sending: TaskTracker::new(),
@@ -184,7 +187,7 @@ impl TraceSender {
     }
 }
 
-fn header((name, value): &(String, SecretString)) -> Option<(HeaderName, HeaderValue)> {
+fn header(name: &str, value: &SecretString) -> Option<(HeaderName, HeaderValue)> {
     let mut secret = HeaderValue::from_str(value.expose_secret()).ok()?;
     secret.set_sensitive(true);
     Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret))

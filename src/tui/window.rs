@@ -573,15 +573,15 @@ impl Sliders {
         self.moved[at].is_some()
     }
 
-    /// Those that were moved, each with its value.
-    fn moved(&self) -> impl Iterator<Item = (&'static Slider, f64)> {
+    /// The sliders that were moved, each with its value.
+    fn moved_sliders(&self) -> impl Iterator<Item = (&'static Slider, f64)> {
         let moved = SLIDERS.iter().zip(self.moved);
         moved.filter_map(|(slider, step)| Some((slider, f64::from(step?) / slider.unit())))
     }
 
     /// The settings of those that were moved, with their values.
     pub fn settings(&self) -> Vec<(String, String)> {
-        let settings = self.moved();
+        let settings = self.moved_sliders();
         settings
             .map(|(slider, value)| (slider.setting.to_owned(), slider.value_text(value)))
             .collect()
@@ -590,7 +590,7 @@ impl Sliders {
     /// The limits that they stand for, over those that the run kept to.
     pub fn limits(&self, recorded: &RoutingLimits) -> RoutingLimits {
         let mut limits = *recorded;
-        for (slider, value) in self.moved() {
+        for (slider, value) in self.moved_sliders() {
             (slider.set)(&mut limits, value);
         }
         limits

@@ -111,7 +111,7 @@ struct RetrievalMeasure {
     record: Option<BufWriter<File>>,
     /// What does not depend on the queries.
     figures: Value,
-    /// Of [`METRICS`], over the queries.
+    /// The means of [`METRICS`] over the queries.
     sums: [f64; 4],
     queries: usize,
     searching: Duration,

@@ -54,7 +54,7 @@ pub(super) fn compare(judged: &JudgedRuns, settings: &Settings) -> Result<Value,
     Ok(json!({
         "routes_taken": confused(&mut taken),
         "routes_today": confused(&mut today),
-        "passages": {"good": named(good), "bad": named(bad)},
+        "passages": {"good": count_bands(good), "bad": count_bands(bad)},
         "answers": {"good": good_answers, "bad": bad_answers},
     }))
 }
@@ -70,7 +70,7 @@ fn band_of(item: &EvidenceRecord, limits: GradeThresholds) -> usize {
     }
 }
 
-fn named(counts: [usize; 4]) -> Value {
+fn count_bands(counts: [usize; 4]) -> Value {
     let named = BANDS.map(str::to_owned).into_iter().zip(counts);
     named.map(|(band, count)| (band, json!(count))).collect()
 }

@@ -173,13 +173,17 @@ impl Server {
             let first = TextPosition::of_line(hit.lines.start);
             beginning(&hit.text, MOST_BYTES_OF_ONE, first)
         });
-        let texts: Vec<(&str, Rest)> = texts.collect();
-        let hits = found.hits.iter().zip(&texts);
+        let mut bytes = 0;
+        let fitting = texts.take_while(|(text, _)| {
+            bytes += text.len();
+            bytes <= MOST_BYTES
+        });
+        let texts: Vec<(&str, Rest)> = fitting.collect();
+        let passages = found.hits.iter().zip(&texts);
+        let passages = passages.map(|(hit, (text, rest))| PassageReply::new(hit, text, *rest));
         let reply = SearchReply {
             tool: found.tool().as_str(),
-            passages: hits
-                .map(|(hit, (_, rest))| PassageReply::new(hit, *rest))
-                .collect(),
+            passages: passages.collect(),
             note,
         };
         let text = shown_passages(&found.hits, &texts);
@@ -369,18 +373,13 @@ fn result(mut text: String, note: Option<&str>, structured: &impl Serialize) -> 
     result
 }
 
-/// Passages as a model reads them, each with its beginning and what is left of it.
+/// Passages as a model reads them, as many as there are texts: each with its beginning and what is left of it.
 fn shown_passages(hits: &[Hit], texts: &[(&str, Rest)]) -> String {
     if hits.is_empty() {
         return "nothing was found".to_owned();
     }
     let fence = TagFence::new();
-    let mut bytes = 0;
-    let fitting = hits.iter().zip(texts).take_while(|(_, (text, _))| {
-        bytes += text.len();
-        bytes <= MOST_BYTES
-    });
-    let passages = fitting.map(|(hit, (text, rest))| {
+    let passages = hits.iter().zip(texts).map(|(hit, (text, rest))| {
         let rank = hit.rank.to_string();
         let kind = hit.place.as_ref().map_or("lines", |_| "place");
         let attributes = [

@@ -137,7 +137,7 @@ impl ChatExchange {
             match self.endpoint.models(&context).await {
                 Ok(listed) => return Ok(listed),
                 Err(failure) if retries.pause(&failure, waits).await => {}
-                Err(failure) => return Err(failure.after(retries.made + 1).into()),
+                Err(failure) => return Err(failure.told_after(retries.made + 1).into()),
             }
         }
     }
@@ -285,7 +285,7 @@ impl<'a> Call<'a> {
         if partial.is_shown() {
             return Ok((reply, end));
         }
-        let has_thought = !reply.thoughts.is_empty() || reply.written() > 0;
+        let has_thought = !reply.thoughts.is_empty() || reply.count_tokens() > 0;
         let thought = format!("spent all of its {} tokens on thinking", reply.tokens);
         let (what, next) = match end {
             ReplyEnd::Withheld => return Err(site.withheld(None)),
@@ -420,7 +420,7 @@ impl<'a> Call<'a> {
             _ => None,
         };
         let Some((dialect, without)) = adapted else {
-            return Err(failure.after(self.retries.made + 1).into());
+            return Err(failure.told_after(self.retries.made + 1).into());
         };
         self.adapted += 1;
         self.dialect = dialect;
@@ -606,7 +606,7 @@ impl PartialReply<'_> {
         self.show(shown).await;
         match self.filter.thought() {
             Some(thought) => self.waiting.thinking(|| estimate(thought)),
-            None => self.waiting.writing(|| reply.written()),
+            None => self.waiting.writing(|| reply.count_tokens()),
         }
     }
 

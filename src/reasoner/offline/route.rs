@@ -77,7 +77,7 @@ pub fn route(
     } else {
         let plan = plan_knowledge(question, forced, failed, thresholds, &mut because);
         let doubt = why_looked_up.filter(|_| small_talk >= talk_from);
-        let doubt = doubt.map(|why| Cue::weighed(format!("small talk, but {why}"), small_talk));
+        let doubt = doubt.map(|why| Cue::with_weight(format!("small talk, but {why}"), small_talk));
         because.words.extend(doubt);
         plan
     };
@@ -368,7 +368,7 @@ fn deciding_words(text: &str, judge: impl Fn(&str) -> f64) -> Vec<Cue> {
     falls.truncate(WORDS);
     let falls = falls.into_iter().map(|(word, fall)| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        Cue::weighed(format!("\"{word}\""), fall)
+        Cue::with_weight(format!("\"{word}\""), fall)
     });
     falls.collect()
 }

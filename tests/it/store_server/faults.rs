@@ -222,7 +222,10 @@ fn a_full_disk_of_the_server_is_one_line_and_loses_nothing() {
     assert_eq!(found(&store.run(&Workplace::empty(), &search)).len(), 2);
     // A long update commits now and then: what was committed before the disk was full stays too.
     let documents = store.status(&place)["spaces"][0]["documents"].clone();
-    assert!((2..42).contains(&documents.as_u64().unwrap()), "{documents}");
+    assert!(
+        (2..42).contains(&documents.as_u64().unwrap()),
+        "{documents}"
+    );
     for n in 0..40 {
         std::fs::remove_file(place.path().join(format!("notes/{n}.md"))).unwrap();
     }

@@ -60,7 +60,7 @@ pub(super) struct Verdict {
 }
 
 impl Limits {
-    /// In the order of [`CHECKS`].
+    /// One for each of [`CHECKS`], in their order.
     fn shares(&self) -> [Option<f64>; 4] {
         [
             self.min_route,

@@ -41,7 +41,7 @@ pub(super) struct Trial {
     pub checks: BTreeMap<&'static str, Option<bool>>,
     /// What was expected and is not so, a line each.
     pub failures: Vec<String>,
-    /// Of a question that was asked several times.
+    /// What a question came to that was asked several times.
     #[serde(flatten)]
     pub repeats: Option<Repeats>,
     #[serde(skip)]
