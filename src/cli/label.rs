@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::output::CommandFailure;
+use super::runs::LogArgs;
 use crate::audit::{Labels, Lookup};
 use crate::config::Settings;
 use crate::domain::{Complexity, LabelTarget, LabelVerdict};
@@ -11,10 +12,12 @@ use crate::protocol::{Label, RunRecord, Timestamp};
 /// Arguments of `label`.
 #[derive(Debug, Args)]
 pub(super) struct LabelArgs {
+    #[command(flatten)]
+    log: LogArgs,
     /// A run from the audit log: its id (any unique prefix or suffix) or 'last'
     #[arg(value_name = "RUN")]
     run: String,
-    /// route=ROUTE says which route is right: chitchat, simple or complex; answer=good, answer=bad; N=good,
+    /// route=ROUTE says which route is right: chitchat, simple or complex (or good, bad); answer=good, answer=bad; N=good,
     /// N=bad for the passage with the number N in the answer; TARGET=none takes a label back
     #[arg(value_name = "TARGET=VERDICT", required = true)]
     labels: Vec<String>,
@@ -22,6 +25,7 @@ pub(super) struct LabelArgs {
 
 /// Appends the labels, all of them or, where one cannot be read, none.
 pub(super) fn run(args: &LabelArgs, settings: &Settings) -> Result<(), CommandFailure> {
+    let settings = &args.log.settings(settings)?;
     let lookup = Lookup::open(&settings.audit_log)?;
     let summary = lookup.run(&args.run)?;
     let records = lookup.records(&[summary])?;
@@ -55,7 +59,11 @@ fn read_label(label: &str, run: &RunRecord) -> Result<(LabelTarget, LabelVerdict
             let mut items = run.evidence.iter();
             let item = items.find(|item| item.n.is_some() && item.n == wanted);
             let id = item.map(|item| item.item.id.clone());
-            let id = id.ok_or_else(|| format!("'{number}' is no passage of the run's answer"))?;
+            let id = id.ok_or_else(|| {
+                format!(
+                    "'{number}' is neither route, answer nor the number of a passage of the answer"
+                )
+            })?;
             LabelTarget::Passage { id }
         }
     };
@@ -69,7 +77,10 @@ fn read_label(label: &str, run: &RunRecord) -> Result<(LabelTarget, LabelVerdict
         (_, Some(right), _) => LabelVerdict::Bad {
             should_be: Some(right),
         },
-        _ => return Err("a verdict is good, bad or none; of a route also its name".to_owned()),
+        _ if target == LabelTarget::Route => {
+            return Err("a route is chitchat, simple, complex, good, bad or none".to_owned());
+        }
+        _ => return Err("a verdict is good, bad or none".to_owned()),
     };
     Ok((target, verdict))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::output::{CommandFailure, NOTHING, or_nothing, print_json, print_notice, print_text};
 use super::output::{table_within, terminal_width};
-use crate::audit::Lookup;
+use crate::audit::{Lookup, check_is_log};
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome};
 use crate::protocol::{Mode, RunSummary};
@@ -43,6 +43,9 @@ pub(super) fn with_log(
             let why = format!("there is no audit log {}", log.display());
             return Err(CommandFailure::failed(why));
         }
+        // Who names a link means the file.
+        let file = log.canonicalize().unwrap_or_else(|_| log.to_owned());
+        check_is_log(&file).map_err(|error| error.trouble())?;
         log.clone_into(&mut settings.audit_log);
     }
     Ok(settings)

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{
+    CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
@@ -380,6 +382,11 @@ fn header(text: &str) -> Option<(String, SecretString)> {
         .ok()
         .filter(|value| !value.is_empty())?;
     let name = HeaderName::from_str(name.trim()).ok()?;
+    // These say how a trace is sent.
+    let of_request = [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING, HOST];
+    if of_request.contains(&name) {
+        return None;
+    }
     Some((name.as_str().to_owned(), value.as_ref().into()))
 }
 

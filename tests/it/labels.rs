@@ -223,7 +223,8 @@ fn a_run_is_judged_from_the_shell() {
     );
     for (label, said) in [
         ("route", "a label looks like route=simple"),
-        ("99=good", "'99' is no passage of the run's answer"),
+        ("99=good", "'99' is neither route, answer nor the number"),
+        ("route=smple", "a route is chitchat, simple, complex"),
         ("answer=complex", "a verdict is good, bad or none"),
     ] {
         let output = demo.run(&["label", "last", "answer=bad", label]);

@@ -323,6 +323,7 @@ fn every_command_on_runs_reads_the_log_that_it_is_given() {
         finished(RUN_C, 6, "answered", (3, 1), 1000.0),
     ];
     place.file("elsewhere.jsonl", lines(&run));
+    place.file("note.md", "# A note\n");
     for (command, said) in [
         (&["runs"][..], "three"),
         (&["stats"], "1 run: 1 answered"),
@@ -333,6 +334,8 @@ fn every_command_on_runs_reads_the_log_that_it_is_given() {
     ] {
         let output = place.run_well(&[command, &["--log", "elsewhere.jsonl"]].concat());
         text(&output.stdout).must_hold(said);
+        let foreign = refused(&place, &[command, &["--log", "note.md"]].concat());
+        assert!(foreign.contains("none of our events"), "{foreign}");
         let line = refused(&place, &[command, &["--log", "none.jsonl"]].concat());
         line.as_str().must_hold("there is no audit log none.jsonl");
     }
