@@ -8,8 +8,8 @@ use crate::domain::{Complexity, LabelTarget, LabelVerdict, other_routes};
 use crate::protocol::{Label, RunId, RunRecord, RunSummary};
 
 /// What to say where there is no label.
-pub(super) const NOTHING_LABELLED: &str = "nothing is judged yet: + and - on the screen judge a route, a passage or an answer \
-     ('kb-agent help evaluating')";
+pub(super) const NOTHING_LABELLED: &str = "nothing is judged yet: + and - on the screen, or 'kb-agent label', judge a route, \
+     a passage or an answer ('kb-agent help evaluating')";
 
 /// The labels as far as they can be read; one line on standard error tells of what cannot.
 pub(crate) fn read_labels(log: &Path) -> Labels {
