@@ -40,6 +40,7 @@ pub use local::{LocalServer, local_servers};
 pub use models::{ListedModel, ModelUse};
 pub use prices::Prices;
 pub use retries::Retries;
+pub use retry_after::retry_after;
 pub use server::{LimitField, SchemaBounds, Server, Structured, UsageInStream};
 pub use tokens::{estimate, weight as token_weight};
 pub use waits::CallWaits;

@@ -54,7 +54,7 @@ impl Tables {
     }
 }
 
-/// On whose behalf a request is made, and how patiently.
+/// The run that a request is made for, and how long it is waited for.
 #[derive(Debug, Clone, Copy)]
 pub struct CallContext<'a> {
     /// The run and the node, for the server's log.

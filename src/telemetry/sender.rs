@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use super::spans::{TraceForm, trace_request};
-use crate::openai::{Address, Variables};
+use crate::openai::{
+    Address, CallWaits, Failure, FailureKind, Fault, Retries, Variables, retry_after,
+};
 use crate::protocol::{Event, EventBody, RunId};
 use crate::text::{Trouble, one_line};
 
@@ -21,10 +23,8 @@ use crate::text::{Trouble, one_line};
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a trace is sent once more to a collector that cannot take it now.
 const RETRIES: u32 = 3;
-/// The first pause before that, doubled each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// No longer pause is kept, whatever the collector asks for.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// No trace is sent once more later than this.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Where a collector takes traces, below its root.
 const BELOW_ROOT: [&str; 2] = ["v1", "traces"];
 /// The setting that its address comes from.
@@ -139,17 +139,24 @@ impl TraceSender {
 
     async fn post(&self, request: &ExportTraceServiceRequest) -> Result<(), Trouble> {
         let body = request.encode_to_vec();
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..RETRIES {
+        let mut retries = Retries::new(RETRIES, Some(PATIENCE));
+        loop {
             let reply = self.post_once(body.clone()).await?;
-            if !is_busy(reply.status()) {
-                return self.check(reply.status());
+            let status = reply.status();
+            if status.is_success() {
+                return Ok(());
             }
-            tokio::time::sleep(asked_pause(&reply).unwrap_or(pause).min(LONGEST_PAUSE)).await;
-            pause *= 2;
+            let fault = match status.as_u16() {
+                429 | 502..=504 => Fault::Retry(retry_after(reply.headers())),
+                _ => Fault::Fatal,
+            };
+            let trouble = self.unsent(&format!("the reply is {status}"));
+            let status = Some(status.as_u16());
+            let failure = Failure::new(FailureKind::Refused, fault, status, trouble);
+            if !retries.pause(&failure, &CallWaits::default()).await {
+                return Err(failure.trouble);
+            }
         }
-        let reply = self.post_once(body).await?;
-        self.check(reply.status())
     }
 
     async fn post_once(&self, body: Vec<u8>) -> Result<Response, Trouble> {
@@ -172,13 +179,6 @@ impl TraceSender {
         })
     }
 
-    fn check(&self, status: StatusCode) -> Result<(), Trouble> {
-        if status.is_success() {
-            return Ok(());
-        }
-        Err(self.unsent(&format!("the reply is {status}")))
-    }
-
     fn unsent(&self, why: &str) -> Trouble {
         Trouble::new(
             format!("{}: {why}", self.url()),
@@ -191,16 +191,6 @@ fn header(name: &str, value: &SecretString) -> Option<(HeaderName, HeaderValue)>
     let mut secret = HeaderValue::from_str(value.expose_secret()).ok()?;
     secret.set_sensitive(true);
     Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret))
-}
-
-/// Whether a collector takes the same trace later.
-fn is_busy(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 429 | 502 | 503 | 504)
-}
-
-fn asked_pause(reply: &Response) -> Option<Duration> {
-    let seconds = reply.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    seconds.trim().parse().ok().map(Duration::from_secs)
 }
 
 impl fmt::Debug for TraceSender {

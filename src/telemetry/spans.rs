@@ -71,7 +71,7 @@ const PLAIN_FIELDS: [(&str, &[&str]); 7] = [
     ("warning", &["code"]),
 ];
 
-/// Those of them by which spans are looked for: attributes of the node's span, and of the run's span what the last
+/// The fields by which spans are looked for: attributes of the node's span, and of the run's span what the last
 /// event said.
 const SPAN_FIELDS: [(&str, &[&str]); 4] = [
     ("route_decided", &["to", "reason"]),

@@ -63,6 +63,12 @@ fn string<'a>(span: &'a Span, name: &str) -> &'a str {
     }
 }
 
+/// The last call of a model.
+fn last_call(spans: &[Span]) -> &Span {
+    let call = spans.iter().rfind(|span| span.name.starts_with("chat "));
+    call.unwrap()
+}
+
 fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     let found = spans.iter().find(|span| span.name == name);
     found.unwrap_or_else(|| panic!("no span {name}"))
@@ -234,10 +240,7 @@ async fn what_failed_is_marked_with_its_kind() {
     assert_eq!(ended(command).status.code(), Some(1));
     let taken = taken(&server).await;
     let spans = spans(&taken[0]);
-    let call = spans
-        .iter()
-        .rfind(|span| span.name.starts_with("chat "))
-        .unwrap();
+    let call = last_call(spans);
     for span in [&spans[0], named(spans, "synthesize"), call] {
         assert_eq!(span.status.as_ref().unwrap().code, 2, "{}", span.name);
         assert_eq!(string(span, "error.type"), "500");
@@ -265,10 +268,7 @@ async fn a_trace_with_texts_holds_prompts_and_usage_and_no_secret() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let taken = taken(&server).await;
     let spans = spans(&taken[0]);
-    let call = spans
-        .iter()
-        .rfind(|span| span.name.starts_with("chat "))
-        .unwrap();
+    let call = last_call(spans);
     assert_eq!(string(call, "openinference.span.kind"), "LLM");
     string(call, "input.value").must_hold("my key is");
     string(call, "output.value").must_hold("Hello to you.");

@@ -77,9 +77,7 @@ pub(super) fn part(some: usize, whole: usize) -> Option<f64> {
 ///
 /// Where several labels are acceptable, the decided one counts as the right one, and the first of them
 /// when none was decided: so every question is in exactly one row.
-pub(in crate::cli) fn confuse(
-    decided: impl IntoIterator<Item = (Vec<String>, String)>,
-) -> Option<Value> {
+pub(crate) fn confuse(decided: impl IntoIterator<Item = (Vec<String>, String)>) -> Option<Value> {
     let mut confusion: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for (acceptable, got) in decided {
         let is_right = acceptable.contains(&got);

@@ -15,7 +15,7 @@ const ORDER: &str = "dataset tool engine judged_by from to threshold settings n 
 const LONGEST: usize = 200;
 
 /// A line for each single figure, then a table for each group of them.
-pub(in crate::cli) fn figures_as_text(figures: &Value) -> String {
+pub(crate) fn figures_as_text(figures: &Value) -> String {
     let (groups, singles): (Vec<_>, Vec<_>) = in_order(figures)
         .into_iter()
         .partition(|(_, figure)| figure.is_object() || figure.is_array());

@@ -505,7 +505,7 @@ const MACROS: &[&str] = &[
     "Mt", "Nm", "No", "Ns", "Nx", "Oc", "Oo", "Op", "Ox", "Pa", "Pc", "Pf", "Po", "Pq", "Qc", "Ql", "Qo", "Qq", "Rv", "Sc", "So",
     "Sq", "St", "Sx", "Sy", "Ta", "Tn", "Ux", "Va", "Vt", "Xc", "Xo", "Xr",
 ];
-/// Those that end what another one opens.
+/// Requests that end what another one opens.
 const CLOSING: [&str; 8] = ["Ac", "Bc", "Brc", "Dc", "Oc", "Pc", "Qc", "Sc"];
 /// Punctuation that stands as a word of its own.
 const MARKS: [&str; 10] = [".", ",", ";", ":", "?", "!", ")", "]", "(", "["];

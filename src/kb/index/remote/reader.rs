@@ -164,7 +164,7 @@ impl RemoteReader {
     }
 
     /// Chunks with a name.
-    fn named(&self, name: &str, within: Within<'_>) -> Result<Vec<Match>> {
+    fn find_named(&self, name: &str, within: Within<'_>) -> Result<Vec<Match>> {
         let asked = format!(
             "SELECT c.chunk, d.source, c.first, c.last FROM chunks c
             JOIN documents d ON d.number = c.chunk >> 32
@@ -358,7 +358,7 @@ impl Reader for RemoteReader {
         };
         Ok(LexicalMatches {
             corrections: corrections(&terms, &found.matches, self, within.limits())?,
-            named: name.map_or(Ok(Vec::new()), |name| self.named(name, within))?,
+            named: name.map_or(Ok(Vec::new()), |name| self.find_named(name, within))?,
             full: Some(bm25.full_match(&terms)),
             matches: found.matches,
         })
